@@ -467,7 +467,7 @@ squares = path_a.square().sum(-2)[..., :rank].unflatten(1, (len(widths), seeds))
 for p, shade in enumerate(colours.ordered(rank)):
     for k, style in zip(shown_widths, (":", "--", "-"), strict=True):
         left.plot(time_axis.cpu(), squares[:, k, 0, p].cpu(), style, color=shade, lw=1)
-    left.plot(time_axis.cpu(), curve.kappa_squared[:, 0, p].cpu(), color="k", lw=0.6)
+    left.plot(time_axis.cpu(), curve.kappa_squared[:, 0, p].cpu(), "k-", lw=0.6)
     at = -2, float(curve.kappa_squared[0, 0, p])
     left.annotate(rf"$\sigma={sigma[p]:g}$", at, ha="right", va="center", color=shade)
 left.axvline(time_first, **colours.ASIDE)

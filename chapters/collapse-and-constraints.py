@@ -91,9 +91,9 @@ block, seed = chapter.seeds, first_seed
 # %% [markdown]
 # ## Three rules, one cloud
 #
-# Three linear models with two outputs look at the same two half moons (dots above, rings below), start from the same outputs and lower the same loss. The first is trained without a rule, the second with its Frobenius norm held fixed, the third with two layers whose columns stay orthonormal.
+# Three linear models with two outputs look at the same two half moons (filled above, hollow below), start from the same outputs and lower the same loss. The first is trained without a rule, the second with its Frobenius norm held fixed, the third with two layers whose columns stay orthonormal.
 #
-# Each panel draws the two outputs as a point in the plane, one for each point of the data. The *effective rank* is 1 if the cloud is a line and 2 if the linear map from inputs to outputs has two equal singular values. Guess before you press Play: at time 3, which of the three clouds will be a line?
+# Each panel draws the two outputs as a point in the plane, one for each point of the data; each panel has a scale of its own, since the first cloud leaves every frame. The *effective rank* is 1 if the cloud is a line and 2 if the linear map from inputs to outputs has two equal singular values. Guess before you press Play: at time 3, which of the three clouds will be a line?
 
 # %% tags=["hide-input"]
 first, second = half_moon_law()
@@ -451,7 +451,7 @@ fates = {
 fig, axes = plt.subplots(1, 3, figsize=(7.8, 3), sharey=True, layout="constrained")
 fate_styles = ((colours.VERMILION, "-"), (colours.GREEN, "--"), (colours.BLACK, "-."))
 for ax, (k, r), (color, line) in zip(axes, fates.items(), fate_styles, strict=True):
-    ax.plot(moments.cpu(), r[:, :24].cpu(), color=color, lw=0.5, alpha=0.4)
+    ax.plot(moments.cpu(), r[:, :24].cpu(), "-", color=color, lw=0.5, alpha=0.4)
     ax.plot(moments.cpu(), r.median(1).values.cpu(), line, color=color, lw=2.6)
     ax.set(title=k, xlabel="$t(\\lambda_2-\\lambda_1)$", ylim=(0.9, outputs + 0.1))
 axes[0].set_ylabel("effective rank of the outputs")
@@ -633,7 +633,7 @@ glue.figure(fig, "cc-plot-prop-3")
 # :alt: Share of each eigenvector of C in the outputs found under seven rules. No rule and Frobenius norms keep only the first. Problems one to four keep the two negative ones, fully. Problem four at the smallest width also keeps the smallest positive one.
 # :name: cc-plot-prop-3
 #
-# Propositions 2 and 3 of the paper. Share of each eigenvector of $C$ in the best solution found. Look at the second column, the second negative eigenvalue: nothing without a rule and under Frobenius norms, everything under the four problems. The last row, problem (4) at $h=d$, is too narrow a network: it has to take a positive eigenvalue as well. The paper's own example is in the [appendix](cc-a-example). <a href="#clouds:t=8"></a>
+# Propositions 2 and 3 of the paper. How much of each eigenvector of $C$ the best solution found holds, relative to the most in its row. Look at the second column, the second negative eigenvalue: nothing without a rule and under Frobenius norms, everything under the four problems. The last row, problem (4) at $h=d$, is too narrow a network: it has to take a positive eigenvalue as well. The paper's own example is in the [appendix](cc-a-example). <a href="#clouds:t=8"></a>
 # ```
 
 # %% [markdown]
@@ -741,9 +741,9 @@ for (h, found), marker, size in zip(shares_2.items(), "os^", (11, 7, 4), strict=
     rings[0].set_label(f"weights of width {h}")
 ax.set(xlabel="time", ylabel="$(qq^\\top)_{jj}$")
 ax.set_title(
-    "Three networks, one line"
+    "Three networks, the same lines"
     if off_line < 0.02
-    else f"Three networks, up to {off_line:.2g} from the line"
+    else f"Three networks, up to {off_line:.2g} from the lines"
 )
 ax.legend()
 glue.figure(fig, "cc-plot-width")
@@ -901,7 +901,7 @@ glue.figure(fig, "cc-plot-ends")
 # :alt: Left, paths of one output in the plane of two eigenvectors. Unconstrained paths leave the unit circle, constrained ones bend to plus or minus e1, and dots of the closed form lie on them. Right, shares of eigenvectors for several outputs, of which as many rise to one as there are negative eigenvalues.
 # :name: cc-plot-ends
 #
-# Theorem 3 of the paper, and beyond. Left, one output: from each start the unconstrained path (vermilion) and the path of equation (9) of the paper (blue). Look at each blue path: it has the directions of the vermilion one, but ends at length 1, in a star $\pm e_1$; dots are the solution {eq}`cc-eq-closed`. Right, several outputs, with one negative eigenvalue (dashed) and with several (solid). Count the lines that end at 1: $\min(z,\#\text{negative})$. <a href="#clouds:t=8&nu=2.5"></a>
+# Theorem 3 of the paper, and beyond. Left, one output: from each start the unconstrained path (vermilion) and the path of equation (9) of the paper (blue). Look at each blue path: where the vermilion one leaves the circle, it ends at length 1, in a star $\pm e_1$; the dots on it are the solution above. Right, several outputs, with one negative eigenvalue (dashed) and with several (solid); blue are the shares of negative eigenvalues, grey those of the others. Count the lines that end at 1: $\min(z,\#\text{negative})$. <a href="#clouds:t=8&nu=2.5"></a>
 # ```
 
 # %% [markdown]
@@ -967,7 +967,7 @@ chapter.judge("fig-3-c", observed=farthest, control=off_by_a_term)
 # \dot q=-4\Lambda q+\Lambda qq^\top q+3\,qq^\top\Lambda q ,
 # $$ (cc-eq-polar)
 #
-# another equation than (9) of the paper. *Why?* The two ways disagree on a turn of $W_1$ *within* its column space, which $I-WW^\top$ discards. That loses nothing if the loss depends on the column space alone, but it does not. Take $h=d=2$, $C=\operatorname{diag}(-1,1)$, $W_1=I$ and for $W_2$ the first axis: the loss is $-1$. Turn $W_1$ by a right angle. Its column space is still the whole plane, but the loss is now $+1$.
+# which is not equation (9) of the paper. *Why?* The two ways disagree on a turn of $W_1$ *within* its column space, which $I-WW^\top$ discards. That loses nothing if the loss depends on the column space alone, but it does not. Take $h=d=2$, $C=\operatorname{diag}(-1,1)$, $W_1=I$ and for $W_2$ the first axis: the loss is $-1$. Turn $W_1$ by a right angle. Its column space is still the whole plane, but the loss is now $+1$.
 #
 # For one output both flows run through the same directions, by different clocks, $d\tau=\frac{4-s}2\,dt$ here and $d\tau=(2-s)\,dt$ there. A wide network turns to $e_1$ while $s$ is tiny and the clocks still agree, so there the flows merge: their largest distance falls like
 #
@@ -1110,7 +1110,7 @@ glue.figure(fig, "cc-plot-fig-3")
 # Let $\phi(0)=0$, $\phi'(0)=1$, $\lvert\phi''\rvert\le c$. For uniformly random $W_1,W_2$ with orthonormal columns, $\lVert u^\phi-u^{\mathbb I}\rVert\le Kc\lVert x\rVert^2d\sqrt{\log^4h/h}$ with a universal constant $K$.
 # ```
 #
-# *Why.* By Taylor $\lvert\phi(s)-s\rvert\le\frac c2s^2$ at each of $h$ units. {prf:ref}`Lemma 2 of the paper <cc-lem-2>` bounds the entries of $W_1$, so by Cauchy–Schwarz every $w_i^\top x$ is at most $\sqrt d\,\lVert x\rVert L\log h/\sqrt h$. The norm of the $h$ errors is at most $\sqrt h$ times the largest of them, and $\lVert W_2\rVert=1$ adds nothing.
+# *Why.* By Taylor $\lvert\phi(s)-s\rvert\le\frac c2s^2$ at each of $h$ units. {prf:ref}`Lemma 2 of the paper <cc-lem-2>` bounds the entries of $W_1$, with a constant $L$ of its own, so by Cauchy–Schwarz every $w_i^\top x$ is at most $\sqrt d\,\lVert x\rVert L\log h/\sqrt h$. The norm of the $h$ errors is at most $\sqrt h$ times the largest of them, and $\lVert W_2\rVert=1$ adds nothing.
 #
 # The theorem holds if *one* constant $K$ serves all widths. We also test the worst $W_2$, which is aligned with the errors.
 
@@ -1268,7 +1268,7 @@ chapter.judge(
 )
 
 # %% [markdown]
-# *ReLU.* "While ReLU only fulfills $\phi(0)=0$ the overall picture still is consistent with tanh but with slower convergence." The difference does fall as long as $t^*$ has not passed, and long after it no more. There is a reason. Since $\max(y,0)-\max(-y,0)=y$, half of the identity is all of ReLU that is odd. The twin is odd, and once its singular values are 1, which for $d=z=2$ happens long after $t^*$, its output has length $\lVert x\rVert$. So then the two differ by at least $\frac12\lVert x\rVert$ on $x$ or on $-x$, at any width.
+# *ReLU.* "While ReLU only fulfills $\phi(0)=0$ the overall picture still is consistent with tanh but with slower convergence." The difference does fall as long as $t^*$ has not passed, and long after it no longer. There is a reason. Since $\max(y,0)-\max(-y,0)=y$, the odd part of ReLU is half the identity. The twin is odd, and once its singular values are 1, which for $d=z=2$ happens long after $t^*$, its output has length $\lVert x\rVert$. So then the two differ by at least $\frac12\lVert x\rVert$ on $x$ or on $-x$, at any width.
 
 # %% tags=["hide-input"]
 start_and_early = {"epoch 0": 0, f"mean of the pairs, epoch {early}": -1}
@@ -1360,6 +1360,7 @@ fig, axes = plt.subplots(
     1, len(trained), figsize=(7.8, 3.1), sharey=True, layout="constrained"
 )
 for ratio, name in zip(axes, trained, strict=True):
+    ratio.set_prop_cycle(linestyle=["-"])  # a width is drawn in two pieces
     for h, color in zip(widths, colours.ordered(len(widths)), strict=True):
         draw_ratio(ratio, name, h, color)
         ratio.plot([], [], color=color, label=f"h={h}")
@@ -1406,7 +1407,7 @@ glue.figure(fig, "cc-plot-fig-2")
 # :alt: Four panels for tanh, soft, ReLU and sigmoid, ten networks a point. Relative to the linear outputs and in units of t star, tanh falls with the width at all times, ReLU is of order one at all times.
 # :name: cc-plot-ratio
 #
-# Ours: the difference over the size of the outputs, against time in units of $t^*$ (shorter lines: the mean of the pairs). Look whether the lines of wider networks lie lower: at every time for tanh, at none for ReLU, and for "soft" only before $t^*$.
+# Ours: the difference over the size of the outputs, against time in units of $t^*$ (shorter lines: the mean of the pairs). Look whether the lines of wider networks lie lower: at every time for tanh, at none for ReLU. With "soft" they do for some tens of $t^*$, until the widths come together.
 # ```
 
 # %% [markdown]
@@ -1428,13 +1429,13 @@ glue.figure(fig, "cc-plot-fig-2")
 # :::{admonition} Quick question: what is the odd part of ReLU, and can the difference of a ReLU network from its linear twin vanish?
 # :class: dropdown
 #
-# Half of the identity. So *relative* to the linear output the difference cannot vanish, at any width; the difference itself does, at any fixed time.
+# Half of the identity. So *relative* to the linear output the difference cannot vanish, at any width; the difference itself does at any fixed time, because $t^*$ grows with $h$: a wide enough network has not reached it.
 # :::
 
 # %% [markdown]
 # ## What it costs, and what it keeps
 #
-# "An update step using (12) is significantly faster then a SGD step using (11)", and does not depend on $h$. The verdicts on this rest on [stored run times](cc-a-cost).
+# "An update step using (12) is significantly faster then [sic] a SGD step using (11)", and does not depend on $h$. The verdicts on this rest on [stored run times](cc-a-cost).
 #
 # The paper also finds that "overall the performance of the downstream task for both the SGD optimization and the differential equation coincide". We train a linear support vector machine on the outputs of either, for two classes of MNIST (in the default run, of scikit-learn's digits). "Coincide" means within one percentage point, a margin fixed beforehand.
 
@@ -1531,7 +1532,7 @@ glue.figure(fig, "cc-plot-fig-4b")
 # **What is open.**
 #
 # - *More than one output.* The limit for any $z$ is proved in the [appendix](cc-a-any-z); a solution like that for one output is not known.
-# - *Almost linear, relative to what?* The ratio, and times of order $\log h$.
+# - *Almost linear, relative to what?* What holds for the ratio, and at times of order $\log h$, is open.
 # - *Which projection to take.* Projecting the weights lowers the loss faster at first; over a whole run it need not.
 #
 # **Where to go next.** [Alignment and balance](alignment-and-balance.ipynb) has a loss under which negatives level signals of unequal strength, where here it takes a constraint. In [Nonlinearity](nonlinearity.ipynb) ReLU escapes to other optima without any constraint. [Feature decoupling](feature-decoupling.ipynb) changes the augmentation instead. [One testbed](one-testbed.ipynb) tries collapse and constraint in the other papers' worlds.
@@ -1575,7 +1576,7 @@ glue.figure(fig, "cc-plot-fig-4b")
 # *Ten minutes, without points.* Let $C$ have the eigenvalues $-3$, $-1$ and $2$, and let both outputs of a linear model start with equal parts along the three eigenvectors.
 #
 # 1. Without a constraint, $\Theta(t)=\Theta(0)e^{-2Ct}$. When is the second part one hundredth of the first, and how much has the first grown by then?
-# 2. What is the least loss $\operatorname{Tr}(\Theta C\Theta^\top)$ with $\Theta=W_2^\top W_1$ and both layers orthonormal in both outputs? What is it if only $\lVert W_1\rVert_F^2$ and $\lVert W_2\rVert_F^2$ may not exceed 2, as they would then be?
+# 2. What is the least loss $\operatorname{Tr}(\Theta C\Theta^\top)$ with $\Theta=W_2^\top W_1$ in a wide network if both layers have orthonormal columns? What is it if only $\lVert W_1\rVert_F^2\le2$ and $\lVert W_2\rVert_F^2\le2$ is asked?
 #
 # :::{admonition} Solution
 # :class: dropdown

@@ -23,7 +23,7 @@
 # ```{include} ../book/_generated/one-testbed-box.md
 # ```
 #
-# **If you train CLIP**: its `logit_scale.exp()` is a learned inverse temperature. This chapter shows what such a number counts, in which case it says only how training went, and [which ten lines](ot-ten-lines) say instead what your two towers have in common.
+# **If you train CLIP**: its `logit_scale.exp()` is a learned inverse temperature. This chapter shows what such a number counts, when it says only how training went, and [which ten lines](ot-ten-lines) say instead what your two towers have in common.
 #
 # **If you read theory**: the four papers of this book explain contrastive learning in four worlds. Here all four stand in one experiment, and the main prediction of each paper is tried in the worlds of the others. Which explanation *travels*?
 
@@ -118,7 +118,7 @@ glue.explorable(fig, "vessel", alt)
 # %% [markdown]
 # The water in a shaft is its share of the network's output, times $\tau^2$; dashed, the level by a [formula](ot-proof). Your browser trains the network by the loss of infinitely many negatives. At <a href="#vessel:tau=0.3">a small τ²</a> the deepest shaft takes most of it; at <a href="#vessel:tau=4">a large one</a> noise is flooded. A network that <a href="#vessel:tau=0.5&amp;learn=1">learns τ²</a> stops at the brim. If it <a href="#vessel:tau=0.5&amp;learn=1&amp;sampled=1">draws 64 pairs at each step</a>, it ends a little over the brim.
 #
-# So *a linear contrastive learner that learns its temperature measures the canonical correlations of its two views, and the temperature counts them.* That is a theorem about the optimum, for one encoder whose outputs have root mean square norm 1, many negatives, enough outputs and centred Gaussian views of one covariance. Two encoders count from below only, and nearly. CLIP's outputs have unit length, and its number [is no such count](ot-clip). If the temperature is fixed instead, the learner gives up the weakest directions, or lets noise in. For linear networks and Gaussian views four worlds would be one, because views enter through their correlations alone.
+# So *a linear contrastive learner that learns its temperature measures the canonical correlations of its two views, and the temperature counts them.* That is a theorem about the optimum, for one encoder whose outputs have root mean square norm 1, many negatives, enough outputs and centred Gaussian views of one covariance. With two encoders a learned $\tau^2$ ends near the count if it starts below, and stays above if it starts above. CLIP's outputs have unit length, and its number [is no such count](ot-clip). If the temperature is fixed instead, the learner gives up the weakest directions, or lets noise in. For linear networks and Gaussian views four worlds would be one, because views enter through their correlations alone.
 #
 # (ot-seven-counts)=
 # How far the learned $\tau^2$ ends above or below the count, in percent of it ([why](ot-seven)):
@@ -247,7 +247,7 @@ chapter.judge("measure", **correlation_errors(learned))
 #
 # **Idea of the proof** ([in nine steps](ot-a-proof)). In whitened coordinates, $f_A=U\tilde x_A$ and $f_B=V\tilde x_B$, only $G=U^\top V$ and $C=\mathbb E\,\tilde x_A\tilde x_B^\top$ matter. Given its anchor, the logit of a stranger is Gaussian, and the logarithm of the mean of its exponential is half its variance. So for many negatives the loss is $\lVert\tau^2G-C\rVert^2-\lVert C\rVert^2$, and what the two networks spend on a direction bounds its share. That leaves one inequality per direction. If $\tau^2$ is learned, all it does is to bound the sum of the $\tau^2\lvert g_j\rvert$.
 #
-# At a fixed $\tau^2\ge\sum_j\rho_j$ two encoders have $\mu=0$ and norm to spare. One encoder cannot, and [private directions fill](ot-private).
+# At a fixed $\tau^2\ge\sum_j\rho_j$ two encoders have $\mu=0$ and norm to spare. One encoder has to spend all its norm, so [private directions fill](ot-private).
 #
 # ````{prf:proposition} one inequality per direction
 # :label: ot-law-proof
@@ -280,7 +280,7 @@ chapter.judge("law-proof", observed=proof, control=false_twin)
 #
 # If a fixed $\tau^2$ is smaller than the sum of the correlations, some directions are given up, and the law says which. We test it outside its assumptions, in the four papers' worlds, with InfoNCE and no constant fitted. The *effective rank* is the exponential of the entropy of the shares: 3 if three directions share equally.
 #
-# Tokens and half moons test the curve: their correlations differ. In two modalities and sparse codes they are equal or nearly so, and the law says one rank at each $\tau^2$ shown; sparse codes are shown at two values alone, as [elsewhere](ot-a-slow) our batches and steps do not reach the law. The rules do not fix the scale of $\tau^2$ to better than a fifth.
+# Tokens and half moons test the curve: their correlations differ. In two modalities and sparse codes they are equal or nearly so, and the law predicts the same rank at every $\tau^2$ shown; sparse codes are shown at two values alone, as [elsewhere](ot-a-slow) our batches and steps do not reach the law. Our tolerances would not notice a factor of up to 1.2 in $\tau^2$.
 #
 # ````{prf:observation} the effective rank
 # :label: ot-law-rank
@@ -402,7 +402,7 @@ glue.figure(fig, "ot-plot-level")
 # :alt: Three panels of columns, the correlations of sixteen directions in the world of half moons, with a level that falls as the inverse temperature rises. The parts above the level are blue, and dots of trained networks lie on the tops of the columns that reach above the level, and on the level for the others.
 # :name: ot-fig-level
 #
-# Half moons: twelve shared directions and four private ones. Grey, $\rho_j$; line, the level $\mu$; blue, what lies above it, $\tau^2g_j$ by the law; dots, trained networks. Look at the level: as $\tau^2$ rises it falls, and weaker directions come in. <a href="#vessel:tau=3"></a>
+# Half moons: twelve shared directions and the first four of the private ones. Grey, $\rho_j$; line, the level $\mu$; blue, what lies above it, $\tau^2g_j$ by the law; dots, trained networks. Look at the level: as $\tau^2$ rises it falls, and weaker directions come in. <a href="#vessel:tau=3"></a>
 # ```
 
 # %% [markdown]
@@ -432,7 +432,7 @@ chapter.judge("private", **private_shares(block))
 # (ot-stops)=
 # ## Where the law stops
 #
-# The [appendix](ot-a-beyond) leaves the assumptions one by one.
+# The [appendix](ot-a-beyond) drops the assumptions one by one.
 #
 # - **Few pairs** lift a learned $\tau^2$. With one negative the optimum is exact again: each $\rho_j$ becomes $\rho_j/(1-\tfrac12\rho_j^2)$ ([appendix](ot-a-few)).
 # - **Squared distances** have a law of their own, and a learned temperature counts there, too ([appendix](ot-a-distances)).
@@ -442,14 +442,14 @@ chapter.judge("private", **private_shares(block))
 # (ot-clip)=
 # ### If you come from CLIP
 #
-# $\tau^2$ is its `logit_scale.exp()`. It starts at $1/0.07=14.3$ and is [clipped at 100](https://github.com/openai/CLIP/issues/46), where a long training [usually ends](https://github.com/mlfoundations/open_clip/issues/214); on own data some saw it [fall to 1](https://github.com/mlfoundations/open_clip/issues/815). CLIP's outputs have unit length, which is another loss:
+# $\tau^2$ is its `logit_scale.exp()`. It starts at $1/0.07=14.3$ and is [clipped at 100](https://github.com/openai/CLIP/issues/46), where a long training [usually ends](https://github.com/mlfoundations/open_clip/issues/214); on their own data some saw it [fall to 1](https://github.com/mlfoundations/open_clip/issues/815). CLIP's outputs have unit length, which makes it a different loss:
 #
 # - *Equal correlations* have a formula, unequal ones a [fixed point](ot-a-beyond). The strongest direction is exaggerated, about twofold: $\rho=.9,\,.7,\,.5,\,.3,\,.1$ end at 3.6 and not at their sum, 2.5.
 # - *While pairs are hard to tell apart* $\tau^2$ grows with what there is to count. *Once a batch is told apart without errors* it no longer does: 64 directions of $\rho=.9$ end lower than 64 of $.6$ ([appendix](ot-a-solved)). Then the number says how training went, and not what is shared.
-# - *Compute instead* the correlations of your features. Their sum over as many as you have outputs is what a learned temperature of mean norm would be at most, for Gaussian views.
+# - *Compute instead* the correlations of your features. Their sum over as many as you have outputs is what a learned temperature under mean norm 1 would be at most, for Gaussian views.
 #
 # (ot-ten-lines)=
-# Save the features of both towers before their last linear layers, `[n, width]` each, by `np.save`; row 7 of both belongs to the same pair. More than four rows per column are needed, twenty are good.
+# Save the features of both towers before their last linear layers, `[n, width]` each, by `np.save`; row 7 of both belongs to the same pair. At least four rows per column are needed, twenty are good.
 #
 # ```python
 # import numpy as np
@@ -469,9 +469,9 @@ chapter.judge("private", **private_shares(block))
 # It needs [the kernels](../book/kernels.md) and takes seconds to a minute. [Your features](../book/your-features.md) has the same as one command, and says what to do about it.
 #
 # (ot-seven)=
-# ### The count, in seven worlds that were not made for it
+# ### The count, in its own world and in six others
 #
-# The small table [near the headline](ot-seven-counts) has the numbers, from the [records](ot-record); of digits, from this page. The count is right where views are Gaussian. It is nearly right where correlations are weak, as in sparse codes, where all $\rho$ are near .2 ([why](ot-a-beyond)). Elsewhere InfoNCE counts wrong, most of all in two modalities, which share signs exactly. Of the features of a frozen network our sample is too small to tell.
+# The small table [near the headline](ot-seven-counts) has the numbers, from the [records](ot-record), so that the smaller run of this page prints slightly other ones below; that of digits is from this page, in the [appendix](ot-a-real-temperature), started at $\tau^2=1$. The count is right where views are Gaussian. It is nearly right where correlations are weak, as in sparse codes, where all $\rho$ are near .2 ([why](ot-a-beyond)). Elsewhere InfoNCE counts wrong, most of all in two modalities, which share signs exactly. Of the features of a frozen network our sample is too small to tell.
 #
 # With the spectral loss {cite}`haochen-2021` the quadratic form holds by definition, for centred views of any distribution in independent pairs. In two modalities, with two encoders, it counts because it starts from below.
 #
@@ -527,7 +527,7 @@ chapter.judge("spectral", **counted)
 # (ot-table)=
 # ## The table
 #
-# From each paper we take two to four statements that make sense in every world (of Tian's paper, of its figures, not its theorems). Rows with a star are ours in part: R2 and W2 are proved in the papers for their own data, E2 and E3 compare with InfoNCE and with balance, which the paper does not do, T3 is a popular reading that no paper states. L2 and L3 are ours. **A world in which a row fails says nothing against the paper**, which speaks of its own.
+# From each paper we take two to four statements that make sense in every world (for Tian's paper, from its figures rather than its theorems). Rows with a star are ours in part: R2 and W2 are proved in the papers for their own data, E2 and E3 compare with InfoNCE and with balance, which the paper does not do, T3 is a popular reading that no paper states. L2 and L3 are ours. **A world in which a row fails says nothing against the paper**, which speaks of its own.
 #
 # Guess before you look. Some statements hold wherever we try them, others need something that only their own world has. Which?
 #
@@ -643,7 +643,7 @@ glue.figure(fig, "ot-plot-table", html=table_html(table_title, COLUMNS, table_li
 # :alt: A table of fourteen statements by four worlds. A full dot says that the statement travels, a half dot that it needs conditions, an empty one that it does not travel. Below each number is the control's, in grey. E1, E3 and W1 have full dots in all worlds. T1 and T2 have a full dot in tokens only.
 # :name: ot-fig-table
 #
-# Fourteen statements in four worlds: mean over seeds with its 95 % interval, the control in grey, 999 at most, and the line under each statement. The framed cell is the paper's own world and setting; T1 and T2 hold there with receptive fields, not with full connections. \*: ours in part. W1 and W4 count factors of ten. Look along the rows: E1, E3 and W1 hold in every world; R2, W2 and W3 depend on the data, T1 and T2 on what a neuron can see.
+# Fourteen statements in four worlds: mean over seeds with its 95 % interval, the control in grey, 999 at most, and the line under each statement. Half a dot: the variants of this world decide both ways, and the number is that of one of them; the card names the others. The framed cell is the paper's own world and setting; T1 and T2 hold there with receptive fields, not with full connections. \*: ours in part. W1 and W4 count factors of ten. Look along the rows: E1, E3 and W1 hold in every world; R2, W2 and W3 depend on the data, T1 and T2 on what a neuron can see.
 # ```
 #
 # ### Esser et al.: what a constraint does
@@ -654,7 +654,7 @@ glue.figure(fig, "ot-plot-table", html=table_html(table_title, COLUMNS, table_li
 chapter.judge("e1", **arms_of_claim("e1", table_cells["e1"]), regime=in_regime)
 
 # %% [markdown]
-# Orthonormal layers have a budget per direction, so that no direction can win. For linear layers that does the work of negatives in the three worlds that are decided. It does not change the balance: the network shows the data's spectrum.
+# Orthonormal layers have a budget per direction, so that no direction can win. For linear layers that does the work of negatives in three worlds in this run, where modalities stay open, and in all four in the long run. It does not change the balance: the network shows the data's spectrum.
 
 # %% tags=["hide-cell", "nbval-check-output"]
 chapter.judge("e2", **arms_of_claim("e2", table_cells["e2"]), regime=in_regime)
@@ -707,7 +707,7 @@ glue.figure(fig, "ot-plot-negatives")
 # :alt: Two rows of four panels against the inverse temperature, features kept and private variance dropped, in four worlds. Kept rises in tokens and half moons, with a fall at the end in tokens; in two modalities it is flat. Dropped falls, in tokens to a level. A dotted line marks the sum of the correlations, a grey one the untrained network, a green cross positives alone.
 # :name: ot-fig-negatives
 #
-# What negatives do: features *kept* (the R² of a linear probe, as in E2) and private variance *dropped* (times, at most 10⁵). Green: positives alone. Grey line: untrained. Dotted: $\tau^2=\sum_j\rho_j$. Look at the lower row: in tokens and half moons less is dropped as $\tau^2$ rises. The title counts the worlds where twenty drop less than half of what a fifth does. No claim judges this figure. <a href="#vessel:tau=4"></a>
+# What negatives do: features *kept* (the R² of a linear probe, as in E2) and private variance *dropped* (times, at most 10⁵). Green: positives alone. Grey line: untrained. Dotted: $\tau^2=\sum_j\rho_j$. Look at modalities in the lower row, beyond the dotted line: far less is dropped. In tokens and half moons the fall is slower. The title counts the worlds where $\tau^2=20$ drops less than half of what $\tau^2=0.2$ drops. No claim judges this figure. <a href="#vessel:tau=4"></a>
 # ```
 
 # %% tags=["hide-input", "nbval-check-output"]
@@ -767,7 +767,7 @@ glue.figure(fig, "ot-plot-coupled")
 # :alt: Left, the private share of the outputs in four worlds: high with coupled views and before training, lower with views apart, by a factor of about ten in sparse codes and of hundreds or more elsewhere. Right, the distance of the signal-to-noise ratio from the law in six cells: trained networks lie left of a dotted line, the control far right of it.
 # :name: ot-fig-coupled
 #
-# Left: private share of the outputs' variance with coupled views (blue), with views apart (orange; in sparse codes masks) and before training (grey), $\tau^2=1$. Right: how far shared over private variance is from $\sum_j\rho_j/(D-\sum_j\rho_j)$ with coupled views (blue), and with views apart (grey). Look at the pairs on the right: with noise three times as strong the law holds as well. <a href="#vessel:tau=1&private=6&coupled=1"></a>
+# Left: private share of the outputs' variance with coupled views (blue), with views apart (orange; in sparse codes masks) and before training (grey), $\tau^2=1$. Right: how far shared over private variance is from $\sum_j\rho_j/(D-\sum_j\rho_j)$, with the $\rho_j$ of views apart and $D$ the rank of the inputs: with coupled views (blue), and with views apart (grey). Look at the pairs on the right: with noise three times as strong the law holds as well. <a href="#vessel:tau=1&private=6&coupled=1"></a>
 # ```
 
 # %% [markdown]
@@ -834,10 +834,10 @@ glue.figure(fig, "ot-plot-beyond")
 # Differences that no share explains: means over seeds with 95 % intervals, dotted the line to reach. Full dots reach it, empty ones fall short, grey ones are open. Look at what the full dots have in common: sparse features for thresholds, a place per neuron for ReLU.
 # ```
 #
-# ReLU alone, fully connected, shows no more single features than linear neurons do (T2). It keeps more than a linear network in tokens, less in the other three worlds (T3).
+# ReLU alone, fully connected, shows no more single features than linear neurons do (T2). It keeps more than a linear network in tokens, less in the other three worlds (row T3 of the table).
 
 # %% [markdown]
-# Is a miss a matter of rate or time? The longer run behind the [record](ot-record) trains each again at a third of the rate, at three times the rate and in twice the steps.
+# Is a miss a matter of rate or time? Nearly never, as the longer run behind the [record](ot-record) finds, which trains each again at a third of the rate, at three times the rate and in twice the steps; the folded card has the share.
 
 # %% tags=["hide-input"]
 stands = standings(changed)

@@ -32,15 +32,16 @@ def sentences(verdict: Verdict, run: str = "this run") -> list[list[str]]:
 
     A sentence is left out if it names a case that this run does not have. Where the rule is not met, the headline
     begins with LEADS, and of the others those stay that show a number: they say what was measured, not what holds.
+    Where it is met, it begins with the name of a run that is not the page's own.
     """
     filled = [found for template in verdict.claim.plain if (found := _filled(template, verdict))]
-    if not (lead := LEADS.get(verdict.verdict)) or not filled:
+    lead = LEADS.get(verdict.verdict, "" if run == "this run" else "In {}: ")
+    if not lead or not filled:
         return filled
     headline, *rest = filled
-    return [
-        [lead.format(run), *headline],
-        *(parts for parts in rest if any(isinstance(part, Number) for part in parts)),
-    ]
+    if verdict.verdict in LEADS:
+        rest = [parts for parts in rest if any(isinstance(part, Number) for part in parts)]
+    return [[lead.format(run), *headline], *rest]
 
 
 def at_control(verdict: Verdict) -> tuple[str, list[str]]:

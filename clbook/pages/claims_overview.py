@@ -25,7 +25,7 @@ _GROUPS = {
 }
 _ID = re.compile(rf"(?P<word>{'|'.join(_WORDS)})-(?P<part>[a-z]?)(?P<number>\d[\d.]*)(?P<side>[a-z]?)(?:-|$)")
 _HOLDS, _IN_PART = ("reproduced", "misprint"), ("with conditions",)
-_COLUMNS = ("hold as stated", "hold with conditions", "open or failed in some part", "on a stand-in")
+_COLUMNS = ("hold, misprints mended", "hold with conditions", "open, failed or not run in some part", "on a stand-in")
 
 
 def label_of(result: ClaimResult) -> tuple[str, str] | None:

@@ -66,5 +66,4 @@ def surprise(front: dict, own: list[ClaimResult]) -> str:
 
 def intro_counts(results: list[ClaimResult]) -> str:
     """The introduction's sentence on the state of the book."""
-    run = sum(result.verdict != "not run" for result in results)
-    return f"{run} of {len(results)} claims have been run: {count_line(results)}\n"
+    return f"The book tests {len(results)} claims: {count_line(results)}\n"

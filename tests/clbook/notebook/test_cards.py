@@ -106,6 +106,8 @@ def test_where_they_differ_sentence_and_gauge_are_those_of_the_record():
     row = {"kind": "bound", "plain": PLAIN}
     line = card(made([0.5, 1.4, 0.9], **row), Headline(made(0.25, **row), "paper"))
     assert "They differ by <b>25 %</b>" in line.html and "Open in this run" not in line.html
+    assert "<strong>In the long run: " in line.html and "<<" in line.plain and "In the long run: " in line.plain
+    assert "In the long run: " not in card(made(**row), Headline(made(**row), "paper")).html  # they agree
     assert 'aria-label="measured 0.25' in line.html and "? undecided" in line.html
     back = card(made(0.25, **row), Headline(made([0.5, 1.4, 0.9], **row), "paper"))
     assert "<strong>Open in the long run: The loss" in back.html
