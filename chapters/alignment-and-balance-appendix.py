@@ -1017,12 +1017,16 @@ for ax in axes.flat[: len(shown_errors)]:
             ms=4,
         )
 most = max(float(doublings(small, k, late_condition).mean()) for k in shown_errors)
-fig.suptitle(f"Until balance, at most {2**most:.1f}-fold on average", x=0.01, ha="left")
+fig.suptitle(
+    f"In stage 2, until balance: at most {2**most:.1f}-fold on average",
+    x=0.01,
+    ha="left",
+)
 glue.figure(fig, "ab-plot-errors")
 
 # %% [markdown]
 # ```{glue:figure} ab-plot-errors
-# :alt: Seven quantities over time, one line per width: cosines, differences of norms, misalignment and noise. Each is smaller for wider networks, except the noise-signal ratio, and until the dots none doubles.
+# :alt: Seven quantities over time, one line per width: cosines, differences of norms, misalignment and noise. Each is smaller for wider networks, except the noise-signal ratio, and from the vertical line to the dots none doubles.
 # :name: ab-fig-errors
 #
 # What the proof has to keep small, through both stages: mean over seeds, one line per width. Look between the vertical line, where stage 2 begins, and the dots, where all seeds are balanced: averaged over seeds, nothing doubles, and wider is smaller. The noise-signal ratio does not depend on the width: it is progress, not error.
@@ -1951,7 +1955,7 @@ glue.figure(fig, "ab-plot-thm")
 # :alt: Alignment of the collapsed solution against the width over the squared condition number. By distances it is high throughout; by products it rises to one where the width passes the squared condition number.
 # :name: ab-fig-thm
 #
-# The collapsed solution, four signals. Look at the dotted lines: by distances no width is needed that grows with the condition number. By products (solid) the three values of $d$ fall on one curve, which reaches one between 1 and 10 on this axis.
+# The collapsed solution, four signals. Look at the dotted lines (white marks): by distances no width is needed that grows with the condition number. By products (full marks) the three values of $d$ fall on one curve, which reaches one between 1 and 10 on this axis.
 # ```
 #
 # ### Which maps are aligned, if alignment compares products?

@@ -505,7 +505,7 @@ glue.figure(fig, "ab-plot-widths")
 # %% [markdown]
 # ## Positive pairs alone: the strongest takes it all
 #
-# Alignment frees the share of the output that noise held, and the signals take it. Each grows exponentially, with an exponent proportional to its own $\sigma_p^2$, so the strongest is far ahead in the end. The more noise there was, the farther.
+# Alignment frees the share of the output that noise held, and the signals take it. Each grows exponentially, with an exponent proportional to its own $\sigma_p^2$, so the strongest is far ahead in the end. The more dimensions of noise there were, the farther.
 #
 # ```{prf:theorem} 4.3 of the paper, restored
 # :label: ab-thm
@@ -625,7 +625,7 @@ right.legend(loc="upper left")
 right.set(xscale="log", yscale="log", xlabel="dimension $d$", xlim=(10, None))
 right.set_title("final condition number", weight="normal")
 noisy = (
-    "The more noise, the harder the collapse"
+    "The more dimensions of noise, the harder the collapse"
     if harder
     else "More noise, but not always a harder collapse"
 )
@@ -637,7 +637,7 @@ glue.figure(fig, "ab-plot-b17")
 # :alt: Left, shares of the output over time at d of 1000: grey noise shrinks and one dark band takes nearly everything. Right, the final condition number rises as a straight line in the dimension on logarithmic axes for three sigmas, and stays flat without noise.
 # :name: ab-fig-b17
 #
-# Positive pairs alone. Left, at $d=1000$: look at the dark band of the strongest signal swallow the grey one of the noise. Right: the final condition number, marks for finite networks, dotted lines for the exact end {eq}`ab-eq-end`. Straight lines are powers of $d$, fitted from $10^4$ on. <a href="#arrows:t=100&d=1000"></a>
+# Positive pairs alone. Left, at $d=1000$ and the $\sigma$ of this page: look at the dark band of the strongest signal swallow the grey one of the noise. Right, for one strongest signal and others of $\sigma=1$: the final condition number, marks for finite networks, dotted lines for the exact end {eq}`ab-eq-end`. Straight lines are powers of $d$, fitted from $10^4$ on. <a href="#arrows:t=100&d=1000"></a>
 # ```
 #
 # A bound for all $\sigma$ and all times is in the [appendix](ab-a-stage-1).
@@ -946,7 +946,7 @@ chapter.judge(
 )
 
 # %% [markdown]
-# **One $\tau$ throughout.** The two stages are "mainly for technical purposes", the paper says, and "In our setting, similar stage-wise behavior can still be observed when using a uniform" $\tau$. The last row of the figure shows it, at every $\tau$ that we tried. But only the soft contrast on the left has signals aligned *and quiet* at the peak, as equation (9) of the paper asks: at $\tau^2=4$ and 10, from $d=50$ on, there is still more noise than signal ([appendix](ab-a-uniform)).
+# **One $\tau$ throughout.** The two stages are "mainly for technical purposes", the paper says, and "In our setting, similar stage-wise behavior can still be observed when using a uniform" $\tau$. The last row of the figure shows a rise and a fall at every $\tau$ that we tried, at $\tau^2=4$ and 10 from $d=50$ on. But only the soft contrast on the left has signals aligned *and quiet* at the peak, as equation (9) of the paper asks: at $\tau^2=4$ and 10, from $d=50$ on, there is still more noise than signal ([appendix](ab-a-uniform)).
 
 # %% tags=["hide-input"]
 uniform_taus = [0.3, 4.0, 10.0]
@@ -1295,13 +1295,13 @@ glue.figure(fig, "ab-plot-sgd")
 # :alt: Final condition number against the width for several dimensions. With negatives the points lie near one from eight neurons on; without them they lie around the exact end, and above it with the fewest neurons.
 # :name: ab-fig-sgd
 #
-# Algorithm 3.1 of the paper with mini-batches; one point per start. Look at the purple points: near one from eight neurons on, two for each signal. Dotted: where positive pairs alone end at infinite width. With four neurons the columns start nearly dependent; negatives mostly mend that, positive pairs alone make it worse.
+# Algorithm 3.1 of the paper with mini-batches; one point per start. Look at the pink points: near one from eight neurons on, two for each signal. Dotted: where positive pairs alone end at infinite width. With four neurons the columns start nearly dependent; negatives mostly mend that, positive pairs alone make it worse.
 # ```
 
 # %% [markdown]
 # ## Three layers and real encoders
 #
-# What follows is a stand-in for Figure 2 of the paper, with a sample of its photographs and smaller encoders, and decides nothing about it; on our photographs a constant answer beats both arms. The paper freezes a RoBERTa and a ResNet101, puts three fully-connected layers with batch norm on each and trains these on MSCOCO-2014 {cite}`lin-2014` (its Section 6). An image gets the prompt "This is a [LABEL_NAME]" of highest correlation, and this is right if it names *any* object in the image. Our text says only that the experiments support the theory, so the row below is inferred.
+# What follows is a stand-in for Figure 2 of the paper, with a sample of its photographs and smaller encoders, and decides nothing about it; on our photographs with human captions a constant answer beats every arm; with captions made of labels it does not ([record](ab-record)). The paper freezes a RoBERTa and a ResNet101, puts three fully-connected layers with batch norm on each and trains these on MSCOCO-2014 {cite}`lin-2014` (its Section 6). An image gets the prompt "This is a [LABEL_NAME]" of highest correlation, and this is right if it names *any* object in the image. Our text says only that the experiments support the theory, so the row below is inferred.
 #
 # By default the pairs are *generated*: pictures of one to four of twelve objects, with captions that name most of them, through fixed random features. The [record](ab-record) reads photographs; with human captions 130 are left for the test. One arm has $\tau^2=0.01$: by Lemma B.9 of the paper such negatives should do nothing. The control has $\tau^2=10$ and captions of other images.
 
@@ -1386,7 +1386,7 @@ glue.figure(fig, "ab-plot-fig-2")
 # :alt: Four panels over training: zero-shot accuracy, alignment, stable rank and condition number for heads without negatives and with three temperatures. Without negatives, and with the smallest inverse temperature, the stable rank falls to one and the condition number grows.
 # :name: ab-fig-2
 #
-# Heads during training, on test pairs: mean over {glue:text}`ab-head-seeds:.0f` starts, bands from the least to the largest, at the right end two standard errors over images. Look at the stable rank: without negatives it falls to one within some 30 updates, and negatives at $\tau^2=0.01$ (dotted) change little. At $\tau^2=10$ it dips before it rises. A constant answer has an accuracy of {glue:text}`ab-constant:.2f`.
+# Heads during training, on test pairs: mean over {glue:text}`ab-head-seeds:.0f` starts, bands from the least to the largest, in the first panel, at the right end, two standard errors over images. Look at the stable rank: without negatives it falls to one within some 30 updates, and negatives at $\tau^2=0.01$ (dotted) change little. At $\tau^2=10$ it dips before it rises. A constant answer has an accuracy of {glue:text}`ab-constant:.2f`.
 # ```
 
 

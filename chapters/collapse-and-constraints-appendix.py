@@ -704,7 +704,7 @@ chapter.judge(
 # ## Remarks 2 and 3: small outputs, many outputs
 #
 # "The simplified loss closely resembles (1), which implies decoupling of output dimensions (and hence, dimension collapse) would also happen for InfoNCE." We redraw one row of $\Theta$ and see whether the velocity of the others changes. With its weights $\alpha_{ij}$ held fixed, InfoNCE is a quadratic loss like (1) of the paper,
-# and it does not. In training the weights depend on all outputs. While the outputs are small the weights are almost uniform, and the coupling falls like $\lVert\Theta\rVert^2$: it is {glue:text}`cc-coupled-large:.2f` at $\theta=0.3$ and {glue:text}`cc-coupled-small:.4f` at $\theta=0.01$. So the outputs decouple early in training, until they
+# and it does not. In training the weights depend on all outputs. While the outputs are small the weights are almost uniform, and the coupling falls like $\lVert\Theta\rVert^2$: it is {glue:text}`cc-coupled-large:.2f` for outputs of size 0.3 and {glue:text}`cc-coupled-small:.4f` for size 0.01. So the outputs decouple early in training, until they
 # have grown.
 
 
@@ -2265,7 +2265,7 @@ pictures = [
 # %% tags=["hide-input", "remove-output"]
 fig, axes = plt.subplots(1, 3, figsize=(7.8, 2.9), sharey=True)
 kept_style = colours.ORTHONORMAL
-held_style = colours.ORTHONORMAL | {"linestyle": "--"}
+held_style = colours.ORTHONORMAL | {"linestyle": ":"}
 for ax, (title, lam_p, n) in zip(axes, pictures, strict=False):
     w = draw_weights(
         streams([seed], 1, "picture 1"),
@@ -2295,7 +2295,7 @@ glue.figure(fig, "cc-plot-limits")
 # :alt: Shares of the eigenvectors in the outputs over time. With one negative eigenvalue one share rises to one; with three negative eigenvalues three do; with a small width two do although only one eigenvalue is negative.
 # :name: cc-plot-limits
 #
-# Beyond $z=1$. How much of each eigenvector the outputs hold, over time; blue: negative eigenvalues, grey: positive ones. Look at how many lines end at 1: as many as there are negative eigenvalues, at most $z$ (left, middle); on the right the width is so small that two singular values have to stay 1, and the smallest positive eigenvalue (dashed) is taken in, too.
+# Beyond $z=1$. How much of each eigenvector the outputs hold, over time; blue, dashed: negative eigenvalues, grey: positive ones. Look at how many lines end at 1: as many as there are negative eigenvalues, at most $z$ (left, middle); on the right the width is so small that two singular values have to stay 1, and the smallest positive eigenvalue (blue, dotted) is taken in, too.
 # ```
 
 # %% [markdown]

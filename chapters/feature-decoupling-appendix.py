@@ -214,7 +214,7 @@ chapter.judge(
 # %% [markdown]
 # ### A threshold reads a signal from half of the coordinates
 #
-# Section 4 of the paper: whenever a signal is present, "it can be recovered both from [$x^+$] and from [$x^{++}$] with the correct decoding", a threshold of $\langle M_j,x^+\rangle$. We decode by $\operatorname{sign}(u)\,\mathbb 1\{|u|>t\}$ with $u=\langle M_j,x^+\rangle$, and count wrong entries over those of the answer "nothing is there", $p$. Both views have one law, so one of them is enough. The best threshold falls as $d$ grows, and with it the errors; the control keeps the noise of the smallest $d$.
+# Section 4 of the paper: whenever a signal is present, "it can be recovered both from [$x^+$] and from [$x^{++}$] with the correct decoding", a threshold of $\langle M_j,x^+\rangle$. We decode by $\operatorname{sign}(u)\,\mathbb 1\{|u|>t\}$ with $u=\langle M_j,x^+\rangle$, and count wrong entries over those of the answer "nothing is there", $p$. Both views have one law, so one of them is enough. We try thresholds from 0.35 to 0.95. At the smallest $d$ the best of them is the largest, and still errs more often than the answer "nothing is there"; from there on the best threshold falls as $d$ grows, and with it the errors. The control keeps the noise of the smallest $d$.
 
 # %% [markdown]
 # ```{strip}
@@ -409,7 +409,7 @@ for ax, kind in zip(axes, ("flat", "on one coordinate"), strict=True):
             alpha=0.2,
         )
     top, last = float(on_v.mean(-1).max()), float(on_v[-1].mean())
-    title = f"{kind.capitalize()}: up to {top:.0%}, in the end {last:.0%}"
+    title = f"{kind.capitalize()}: $v$ up to {top:.0%}, in the end {last:.0%}"
     ax.set(xlabel="step", title=title, ylim=(-0.02, 1.02))
 axes[0].set_ylabel("share of a neuron's squared length")
 axes[1].legend(loc="center right")
@@ -1211,7 +1211,7 @@ chapter.judge(
 #
 # ### For the data themselves
 #
-# Section 3 of the paper says that linear regression over the input $x$ "requires sample complexity at least" of an order that is lost in our copy, "much larger than those of linear regression over contrastive features". The task is $y=\langle w^\star,z\rangle$. Least squares has one unknown for each coordinate of $x$, so it needs labels in proportion to $d_1$; ridge regression, which we use, needs somewhat fewer. We count labels until $R^2$ is half of what is possible for a linear probe, $\frac12\,p/(p+\sigma_\xi^2)$, and fit their power of $d_1$. The control probes $M^\top x$, the $d$ numbers that matter.
+# Section 3 of the paper says that linear regression over the input $x$ "requires sample complexity at least" of an order that is lost in our copy, "much larger than those of linear regression over contrastive features". The task is $y=\langle w^\star,z\rangle$. Least squares has one unknown for each coordinate of $x$, so it needs labels in proportion to $d_1$; ridge regression, which we use, needs less than half as many here. We count labels until $R^2$ is half of what is possible for a linear probe, $\frac12\,p/(p+\sigma_\xi^2)$, and fit their power of $d_1$. The control probes $M^\top x$, the $d$ numbers that matter.
 
 # %% [markdown]
 # ```{strip}
@@ -1431,13 +1431,13 @@ glue.figure(fig, "fd-plot-map")
 
 # %% [markdown]
 # ```{glue:figure} fd-plot-map
-# :alt: Lines over the batch, one per noise. The gain in R squared by masking, at equal thresholds, grows with the batch and is negative where the batch is small; more atoms are won where the noise is small and the batch large.
+# :alt: Lines over the batch, one per noise. The gain in R squared by masking, at equal thresholds, grows with the batch and is negative where the batch is small; more atoms are won with the larger batch.
 # :name: fd-fig-map
 #
-# The map: what a probe gains by the mask at equal thresholds, and the share of atoms won by a neuron; mean over seeds, the band from the least to the largest. Look where the lines cross zero: at this time a batch that is small for its $d_1$ has not yet dug the signals out of the noise of the gradient. The mask gains with every seed in {glue:text}`fd-map-won:.0f` of {glue:text}`fd-map-cells:.0f` points.
+# The map: what a probe gains by the mask at equal thresholds, and the share of atoms won by a neuron; mean over seeds, the band from the least to the largest. Look how near to zero the lines come, or where they cross it: at this time a small batch has not yet dug the signals out of the noise of the gradient. The mask gains with every seed in {glue:text}`fd-map-won:.0f` of {glue:text}`fd-map-cells:.0f` points.
 # ```
 #
-# From batch to batch, the weight outside of span$(M)$ at the largest $d_1$ and the middle noise:
+# From batch to batch, the weight outside of span$(M)$ at the largest $d_1$ and the noise in the middle (of two, the louder):
 
 # %% tags=["hide-input"]
 outside = 1 - won_share[-1, shape[1] // 2]
@@ -1623,9 +1623,9 @@ chapter.judge(
 
 # %% [markdown]
 # (fd-a-energy)=
-# ### When a trained bias turns
+# ### When a trained bias comes back to zero
 #
-# Trained biases first fall, then rise (footnotes 4 and 7 of the paper leave the mechanism open). By the scaling of the loss, what decides when they turn can only be $\lVert w\rVert^2/\tau$ and pure numbers. Here is $\lVert w\rVert^2/\tau$, mean over neurons, where the mean of $b/\lVert w\rVert$ crosses zero upwards, with few and with many negatives, and with $p$ doubled; three seeds each. In trial runs the number of negatives hardly mattered, and $p$ did. It is an observation, and nothing is judged.
+# Trained biases first fall, then rise (footnotes 4 and 7 of the paper leave the mechanism open). By the scaling of the loss, what decides when they come back to zero can only be $\lVert w\rVert^2/\tau$ and pure numbers. Here is $\lVert w\rVert^2/\tau$, mean over neurons, where the mean of $b/\lVert w\rVert$ crosses zero upwards, with few and with many negatives, and with $p$ doubled; three seeds each. In trial runs the number of negatives hardly mattered, and $p$ did. It is an observation, and nothing is judged.
 
 # %% tags=["hide-input"]
 turn_marks = sorted({loud_steps * k // 40 for k in range(41)})
@@ -1921,7 +1921,7 @@ chapter.judge(
 # ```
 #
 # ```{figure} ../records/feature-decoupling/jpeg/fd-plot-figures.png
-# :alt: The picture of the figures on the JPEG copy. Upper row, the model: two t-SNE maps, and bars of the share of ReLUs that fire. Lower row, photographs: visualised filters of four networks, and dots of k-NN accuracy and colour index for each start.
+# :alt: The picture of the figures on the JPEG copy: visualised filters of four networks, textures for supervised training and full augmentation, coloured patches for crops alone, mostly plain fields without augmentation; dots of k-NN accuracy and colour index for each start.
 # :name: fd-fig-figures-jpeg
 #
 # {numref}`fd-fig-figures` from the profile `jpeg`, photographs without their fine differences of colour. Look at the colour index: do crops alone still keep more colour than full augmentation? Verdicts on the JPEG copy stand beside those on exact pixels on the [claims page](../book/claims.md).

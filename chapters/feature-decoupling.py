@@ -236,7 +236,7 @@ for ax, (name, factor, values) in zip(axes, rows, strict=True):
         if name != "$Mz$":
             ax.bar(places, (factor * values).cpu(), 0.9, color=VERMILION, alpha=0.6)
         ax.step(places, (factor * signal_part).cpu(), where="mid", color=BLUE)
-        ax.set_ylim(-1.3, 1.3)
+        ax.set_ylim(-2.3, 2.3)
     ax.set_ylabel(name, rotation=0, ha="right", va="center")
     ax.set(xticks=[], yticks=[])
     ax.spines[:].set_visible(False)
@@ -719,7 +719,7 @@ glue.figure(fig, "fd-plot-curve")
 # :alt: Share of the weights in the span of the dictionary against a common clock. Runs with and without a mask rise along one logistic curve; open markers are the stops of the runs without a mask, filled ones those of the masked runs. By default the open ones are on its lower part, the filled ones where it is nearly one, clearly below it.
 # :name: fd-fig-curve
 #
-# One run for each $d_1$ (the number at its stop), with a mask (blue, filled) and without (vermilion, open). Look where the markers stop. Black is {eq}`fd-eq-share`; dotted, how far the [noise of a batch](fd-a-stage-one) holds a run below it. <a href="#masks:both=100&stage=100"></a>
+# One run for each $d_1$ (the number at its stop), with a mask (blue, filled) and without (vermilion, open). The title has means over starts, a marker is one run. Look where the markers stop. Black is {eq}`fd-eq-share`; dotted, how far the [noise of a batch](fd-a-stage-one) holds a run below it. <a href="#masks:both=100&stage=100"></a>
 # ```
 #
 # The two stops in a single neuron: <a class="again" href="#masks:both=100&stage=100">without a mask it is grown before it has turned to the signal</a>.
@@ -1275,10 +1275,10 @@ glue.figure(fig, "fd-plot-axes")
 
 # %% [markdown]
 # ```{glue:figure} fd-plot-axes
-# :alt: Four heat maps of neurons against atoms and dense directions at the start, at T1, half way and at the end. By default all entries are faint at the start, at T1 the block of atoms is evenly shaded, at the end one dark entry in each row forms a staircase, and the dense block is nearly white.
+# :alt: Four heat maps of neurons against atoms and dense directions at the start, at T1, half way and at the end. By default all entries are faint at the start, at T1 the block of atoms is shaded with a faint staircase, at the end most rows have one dark entry on it, and the dense block is nearly white.
 # :name: fd-fig-axes
 #
-# One masked run: each neuron's coefficients on the atoms (left block) and on 24 dense directions (right block). Before training the best atom holds {glue:text}`fd-best-start:.2f` of a neuron. Look from the second map on where dark squares gather.
+# One masked run: each neuron's coefficients on the atoms (left block) and on 24 dense directions (right block). Before training the best atom holds {glue:text}`fd-best-start:.2f` of a neuron. Look from the second map on where dark squares gather; rows are sorted by the atom that they end on, so that it shows faintly before.
 # ```
 #
 # ````{prf:theorem} 3.4 and E.1 of the paper, restored
@@ -1328,7 +1328,7 @@ chapter.judge(
 )
 
 # %% [markdown]
-# **The dense part** is to be $o(1/\sqrt{d_1})$ a direction. What is left of it is the noise of the batches; times $\sqrt{d_1}$ its mean square is of the order of $d_1/B$. With $B\propto d_1^2$ (the paper asks for polynomially many samples; the power is lost) it should fall like $d_1^{-1/2}$, and with $B\propto d_1$, the control, not at all.
+# **The dense part** is to be $o(1/\sqrt{d_1})$ a direction. What is left of it is the noise of the batches; times $\sqrt{d_1}$ its mean square is of the order of $d_1/B$. With $B\propto d_1^2$ (the paper asks for polynomially many samples; the power is lost) its root should fall like $d_1^{-1/2}$, and with $B\propto d_1$, the control, not at all.
 
 # %% tags=["hide-input"]
 then = 8 * steps // 14
@@ -1479,7 +1479,7 @@ chapter.judge("fn-4", observed=level(free), control=level(free_plain))
 chapter.judge("fn-4-a", observed=level(free_plain), control=level(free))
 
 # %% [markdown]
-# With a mask the bias first falls, to {glue:text}`fd-dip:.2f`, and then turns. At $b=0$ the negatives push it up with a force of the order of $\lVert w\rVert^2/\tau$ times the pull of the positive pair. So this *energy* should decide when it turns, not the step.
+# With a mask the bias first falls, to {glue:text}`fd-dip:.2f`, and then turns. At $b=0$ the negatives push it up with a force of the order of $\lVert w\rVert^2/\tau$ times the pull of the positive pair. So this *energy* should decide when it comes back to zero, not the step.
 
 # %% tags=["hide-input"]
 counts = [max(1, negatives // 16), negatives]
@@ -1549,10 +1549,10 @@ glue.figure(fig, "fd-plot-energy")
 
 # %% [markdown]
 # ```{glue:figure} fd-plot-energy
-# :alt: Trained bias over the weights' length against the squared length over the temperature. Solid lines are with a mask, dashed ones without. By default the solid ones dip below zero, turn at about the same energy and end above zero; the dashed ones fall and stay below.
+# :alt: Trained bias over the weights' length against the squared length over the temperature. Solid lines are with a mask, dashed ones without. By default the solid ones dip below zero, cross it again at about the same energy and end above; the dashed ones fall and stay below.
 # :name: fd-fig-energy
 #
-# Trained biases against the energy $\lVert w\rVert^2/\tau$, for several $N$ and $\tau$. Look where the solid lines, with a mask, cross zero: at energies from {glue:text}`fd-cross-low:.2f` to {glue:text}`fd-cross-high:.2f`. Dashed, without a mask.
+# Trained biases against the energy $\lVert w\rVert^2/\tau$, for several $N$ and $\tau$, followed for five eighths of the steps. Look where the solid lines, with a mask, cross zero: at energies from {glue:text}`fd-cross-low:.2f` to {glue:text}`fd-cross-high:.2f`. Dashed, without a mask.
 # ```
 
 # %% [markdown]
@@ -1756,7 +1756,7 @@ glue.figure(fig, "fd-plot-arms")
 
 # %% [markdown]
 # ```{glue:figure} fd-plot-arms
-# :alt: Four columns: neither mask nor threshold, threshold alone, mask alone, both. Above, the share in the span of the dictionary over steps; below, the squared lengths of signal and noise; thin lines without weight decay, thick ones with. By default only in the first column does the share come down again, and there the noise ends above the signal.
+# :alt: Four columns: neither mask nor threshold, threshold alone, mask alone, both. Above, the share in the span of the dictionary over steps; below, the squared lengths of signal and noise; thin lines without weight decay, thick ones with. By default the share falls far below its peak only in the first column, and there the noise ends above the signal.
 # :name: fd-fig-arms
 #
 # Thin without weight decay, thick with, at the page's noise; the numbers are a probe's $R^2$ over the linear ceiling. Look in the lower row where noise ends above the signals. A mask gives noise nothing to grow on; a threshold keeps neurons from firing on noise alone, and lets a probe cross the ceiling.
@@ -1996,7 +1996,9 @@ def flat_map(run):
 
 
 for ax, (name, run) in zip(
-    flats.subplots(1, 2), {"no mask": plain[dim], "mask": main}.items(), strict=True
+    flats.subplots(1, 2),
+    {"neither": plain[dim], "mask and threshold": main}.items(),
+    strict=True,
 ):
     spots, kind = flat_map(run)
     ax.scatter(
@@ -2023,21 +2025,21 @@ for k, name in enumerate(("untrained", "no mask, trained bias", "mask, trained b
 ax.set_xticks(range(3), ["untrained", "no mask", "mask"])
 ax.set(ylim=(0, 1.05), ylabel="share of the ReLUs that fire")
 ax.set_title("trained biases", weight="normal", size=10)
-gathers = (
-    "gathers" if (over_others(0) > 0).all() else "does not, in every start, gather"
-)
+gathers = "gather" if (over_others(0) > 0).all() else "do not, in every start, gather"
 sparser = "fewer" if (fires[1] > fires[2]).all() else "no fewer"
 fig.suptitle(
-    f"The model: a mask {gathers} classes, and {sparser} ReLUs fire", x=0.01, ha="left"
+    f"The model: mask and threshold {gathers} classes; with a mask {sparser} ReLUs fire",
+    x=0.01,
+    ha="left",
 )
 glue.figure(fig, "fd-plot-clusters")
 
 # %% [markdown]
 # ```{glue:figure} fd-plot-clusters
-# :alt: The model. Two t-SNE maps: without a mask classes are mixed, with one they form islands; bars show how many ReLUs fire with trained biases, fewer with a mask.
+# :alt: The model. Two t-SNE maps: with neither mask nor threshold classes are mixed, with both they form islands; bars show how many ReLUs fire with trained biases, fewer with a mask.
 # :name: fd-fig-clusters
 #
-# t-SNE {cite}`van-der-maaten-hinton-2008` of data with one active atom, coloured by atom and sign, and how many ReLUs fire when biases are trained. Look for islands, and at the two right bars.
+# t-SNE {cite}`van-der-maaten-hinton-2008` of data with one active atom, coloured by atom and sign, and how many ReLUs fire when biases are trained. Left, a network with neither mask nor threshold, right, with both. Look for islands, and at the two right bars.
 # ```
 
 # %% [markdown]
@@ -2523,7 +2525,7 @@ def late_title(gain_of):
             return f"At the end the mask has gained nothing with batch {size}"
         when.append(late_marks(size)[last + 1])
     if all(later > sooner for later, sooner in zip(when, when[1:], strict=False)):
-        return "The smaller the batch, the later the mask gains, at equal thresholds"
+        return "On average, the smaller the batch, the later the mask gains"
     return (
         f"From step {min(when)} to {max(when)} on the mask gains, at equal thresholds"
     )
@@ -2576,7 +2578,7 @@ glue.number("fd-end", quiet_share[-1])
 # | $M$, $M_j$; dense | dictionary, its atoms; orthogonal to all atoms | The model |
 # | $d$, $d_1$, $m$ | number of atoms; of coordinates of a datum; of neurons | The model |
 # | $p$, $\sigma_\xi^2$ | probability that $z_j\ne0$; variance of the noise | The model |
-# | $x^+$, $x^{++}$, $D$, $\rho$ | the two views, the mask, its rate | The model |
+# | $x^+$, $x^{++}$, $D$; $\rho$ | the two views, the mask; its rate | The model; A mask hides |
 # | $f_i$, $w_i$, $b_i$ | output, weights and bias of a neuron | The model |
 # | $\tau$, $N$, $x_s$ | temperature; number of negatives; a negative | The model |
 # | $\ell_p$, $\ell_s$ | shares of the positive pair and of a negative in the softmax | The model |

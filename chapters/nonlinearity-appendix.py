@@ -787,7 +787,7 @@ common = approach(0.1, q=0.5, draws=1)[0]
 chapter.judge("thm-3-c", observed=slopes_3, control={"q = 1/2": common})
 
 # %% [markdown]
-# Sharper data make the landscape rougher and give it more optima at the same time: blurring the nine points of Figure 8 of the paper lowers both.
+# Sharper data make the landscape rougher and give it more optima at the same time: up to a width of 0.5, blurring the nine points of Figure 8 of the paper lowers the roughness, and the number of optima never rises.
 
 # %% tags=["hide-input"]
 width = torch.tensor([1.0, 0.5, 0.3, 0.2, 0.1, 0.05, 0.02, 0.01])
@@ -815,7 +815,7 @@ glue.figure(fig, "plot-thm-1-a")
 
 # %% [markdown]
 # ```{glue:figure} plot-thm-1-a
-# :alt: The number of local optima rises with the roughness at the optima as the blur becomes narrower.
+# :alt: As the blur becomes narrower, from 0.5 to 0.01, the roughness and the number of local optima rise; at the widest blur, 1, the roughness is a little larger again.
 # :name: plot-thm-1-a
 #
 # Local optima against roughness as the nine points of Figure 8 of the paper are blurred; the labels are the widths of the blur in radians. Look which way the line goes: more roughness comes with more optima. This does not contradict the paper, which says that less roughness "could" lead to more.
@@ -1180,7 +1180,7 @@ glue.figure(fig, "plot-more-optima")
 # :alt: Left, number of local optima against temperature; it rises at low temperatures for Gaussian and InfoNCE importance and does not depend on temperature for uniform importance. Right, number of optima deeper than a share of the relief; Gaussian and InfoNCE lie above uniform up to a tenth and below it for the deepest.
 # :name: nl-plot-more-optima
 #
-# After Corollary 2 of the paper and in its Section 5.1: more and deeper optima, for nine random points on the circle. On the right, look at where lines cross: optima deeper than a twentieth of the relief are more numerous under both importances, as the paper says, but the very deepest belong to the uniform one. Filled markers are medians, open ones means.
+# After Corollary 2 of the paper and in its Section 5.1: more and deeper optima, for nine random points on the circle. On the right, look at where lines cross: optima deeper than a twentieth of the relief are more numerous under both importances, as the paper says, but the very deepest belong to the uniform one. Marks at the bottom are the median depth (filled) and the mean (open); their height says nothing.
 # ```
 
 # %% [markdown]
@@ -2435,7 +2435,7 @@ chapter.judge("thm-6-b", observed=to_delta, control=to_other)
 # tokens say little of $z$? Let the boost $\beta$ be small. Then $b_k$ is of order $\beta$, the top layer looks at the field $*$ with the largest $d_k$, and
 # first-order perturbation leaves the others $s_k\approx p_0p_1b_kb_*/(d_*-d_k)$, of order $\beta^2$. The first term of paper (15) is then
 # $s_k^2A_k=O(\beta^4)$, and the second, $p_0p_1s_ks_*b_*\Delta_k$, as well: **the wait grows as $\beta^{-4}$**, and the gap
-# $\lambda-d_k$ only sets its constant. With BatchNorm all $V[f_k]=1$, so that $\mathbb V[f^{bn}]$ is the identity plus entries off the diagonal that all scale as $\beta^2$. Its top eigenvector
+# $\lambda-d_k$ only sets its constant. With BatchNorm all $\mathbb V[f_k]=1$, so that $\mathbb V[f^{bn}]$ is the identity plus entries off the diagonal that all scale as $\beta^2$. Its top eigenvector
 # does not depend on $\beta$, and neither does the wait, up to terms of order $\beta^2$.
 
 # %% tags=["hide-input"]
@@ -2631,7 +2631,7 @@ glue.figure(fig, "plot-eq-155")
 # :alt: The probability of winning rises with the modulation from zero to one half; counted shares lie on the curves for 2, 5 and 20 patterns.
 # :name: plot-eq-155
 #
-# Equation (155) of the paper beside counts of 20,000 draws: the marks lie on the lines, so the formula is right. Look right of the grey line: without modulation the probability is about $1/d$, and among many patterns positive modulation adds about $\epsilon_l/2$, whatever $d$ is.
+# Equation (155) of the paper beside counts of 20,000 draws: the marks lie on the lines, so the formula is right. Look right of the grey line: without modulation the probability is $(1-2^{-d})/d$, nearly $1/d$ among many patterns, and there positive modulation adds about $\epsilon_l/2$.
 # ```
 
 # %% [markdown]
@@ -2753,7 +2753,7 @@ glue.figure(fig, "plot-eq-156")
 # :alt: Exact probabilities of the leader lie above half of the lead up to a lead of one and below it beyond.
 # :name: plot-eq-156
 #
-# Equation (156) of the paper, a lower bound. Look whether a dot lies below the dashed line: up to a lead of 1 none does, beyond it all do, since no probability exceeds 1/2. The mended bound holds everywhere.
+# Equation (156) of the paper, a lower bound. Look whether a dot lies below the printed bound (blue up to a lead of 1, dashed beyond): up to 1 none does, beyond it all do, since no probability exceeds 1/2. The mended bound holds everywhere.
 # ```
 
 # %% [markdown]
@@ -3064,10 +3064,10 @@ glue.figure(fig, "plot-author-log")
 
 # %% [markdown]
 # ```{glue:figure} plot-author-log
-# :alt: Final scores of our networks in the author's configuration, circles, with the author's printed run, a star, among them.
+# :alt: Final scores of our networks in the author's configuration, circles, and the author's printed run, a star, close by.
 # :name: plot-author-log
 #
-# Final scores in the author's configuration: circles are our networks, the star is the run that the author's repository prints. Look whether the star lies in the cloud.
+# Final scores in the author's configuration: circles are our networks, the star is the run that the author's repository prints. Look how close the star lies to the circles: the scales are thousandths.
 # ```
 
 # %% [markdown]
@@ -3411,7 +3411,7 @@ glue.figure(fig, "plot-fig-4")
 # Noise tokens occur at every place, beside the candidates. Which of the two do its filters learn? The score $\bar\chi_-$ of the other tokens answers. It stays near zero for ReLU, which thus keeps to the tokens that generators fix. For the other activations it grows with width where there are several candidates, and in the largest cell most of all for LeakyReLU.
 #
 # ````{record-figure} plot-fig-9
-# :alt: Two rows of four panels. The score of other tokens stays within 0.1 of zero for ReLU networks but for 0.12 at P = β = 10 with InfoNCE; for linear, quadratic and sigmoid networks it climbs with β, from below 0.1 at P = β = 1 to between 0.17 and 0.39 at P = β = 10, for LeakyReLU ones to 0.47.
+# :alt: Two rows of four panels. The score of other tokens stays within 0.1 of zero for ReLU networks but for 0.12 at P = β = 10 with InfoNCE and −0.11 at P = β = 1 with the quadratic loss; for linear, quadratic and sigmoid networks it climbs with β, from below 0.1 at P = β = 1 to between 0.17 and 0.39 at P = β = 10, for LeakyReLU ones to 0.47.
 # :name: plot-fig-9
 #
 # Figures 9 and 10 of the paper, lower halves, in the [record](nl-record): $\bar\chi_-$, what was learned of tokens that are no candidates. Look at ReLU (vermilion circles), which stays lowest, as the paper's caption says, beside LeakyReLU at few filters; and at its last point in the upper right panel, where training is not over after 5,000 minibatches. Thin lines are the networks untrained.
@@ -4128,7 +4128,7 @@ if layers:  # elsewhere the page shows the record's figure alone
 
 # %% [markdown]
 # ````{record-figure} plot-coverage
-# :alt: Three panels for P = 3, 5 and 10. Coverage rises with β to nearly one. With BatchNorm it stays near the dotted line of independent throws, and far above the grey line of throws of those filters only that show a candidate; without BatchNorm it lies above the dotted line for P = 5 and 10 at β = 1 and 2.
+# :alt: Three panels for P = 3, 5 and 10. Coverage rises with β to nearly one. With BatchNorm it stays near the dotted line of independent throws from β = 2 on, at β = 1 up to 0.1 below it, and far above the grey line of throws of those filters only that show a candidate; without BatchNorm it lies above the dotted line for P = 5 and 10 at β = 1 and 2.
 # :name: plot-coverage
 #
 # Coverage of the candidates by trained ReLU filters in the [record](nl-record), with 95 % intervals over networks (our measure; the paper has no such figure). Dotted: independent throws of all $\beta P$ filters. Grey: throws of those filters only that show a candidate with BatchNorm. Look at the gap between the grey line and the circles, which independent filters could not have.
@@ -4389,7 +4389,7 @@ glue.figure(fig, "plot-own")
 # ## More figures of the grid
 #
 # ````{record-figure} plot-fig-11
-# :alt: Three rows of four panels. At ζ = 2 the lines with and without BatchNorm meet at one for β of 5 and more; at ζ = 10 the line with BatchNorm is above the other for every P above one.
+# :alt: Three rows of four panels. At ζ = 2 the lines with and without BatchNorm meet at one for β of 5 and more if P is above one; at ζ = 10 the line with BatchNorm is above the other for every P above one.
 # :name: plot-fig-11
 #
 # Figure 11 of the paper in the [record](nl-record): $\bar\chi_+$ of ReLU networks with (circles) and without BatchNorm (grey triangles), mean and 95 % interval of ten networks, one row for each $\zeta$. Look how the lines part below the first row, as the paper says, and that at $\zeta=2$ networks without BatchNorm are even ahead for few filters. At $P=10$ the gap is widest at $\zeta=5$, not at 10.

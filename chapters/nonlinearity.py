@@ -304,7 +304,7 @@ for name, alpha in chapter.progress(importances.items(), "filters", 2):
 chapter.judge("lin-1", observed=error, control=with_relu)
 
 # %% [markdown]
-# Back to the nine points. Between two neighbouring kinks the energy is one quadratic form in $w$, so its maxima can be counted exactly. The paper states at least eight for ReLU; the search finds {glue:text}`nl-maxima:.0f`, {glue:text}`nl-kinks:.0f` of them at kinks.
+# Back to the nine points. Between two neighbouring kinks the energy is one quadratic form in $w$, so its maxima can be counted exactly. The paper states at least eight for ReLU; the search finds {glue:text}`nl-maxima:.0f`; {glue:text}`nl-kinks:.0f` of these lie at kinks.
 
 # %% [markdown]
 # ```{strip}
@@ -551,7 +551,7 @@ glue.figure(fig, "plot-finds")
 
 # %% [markdown]
 # ```{glue:figure} plot-roughness
-# :alt: Growth rate of a nudge against gap minus roughness, the region above a falling dotted line hatched. Diamonds of the quadratic activation lie on the line, above zero left of the middle; circles of ReLU lie below zero on both sides.
+# :alt: Growth rate of a nudge against gap minus roughness, the region above a falling dotted line hatched. Diamonds of the quadratic activation lie on the line or, at the right, below it, above zero left of the middle; circles of ReLU lie below zero on both sides.
 # :name: plot-roughness
 #
 # Theorem 1 of the paper, on random densities: below zero a nudge dies out. Look right of the vertical line, where the condition holds: every mark is below zero. Left of it the diamonds (quadratic) rise above zero, the circles (ReLU) do not.
@@ -919,7 +919,7 @@ chapter.judge("thm-5", observed=error, control=without)
 # :alt: The smallest start that wins falls as the vote grows; circles from the flow lie on the black curve of equal y plus b, and the dashed curve of equal blow-up times is flatter.
 # :name: plot-vote
 #
-# Theorem 6 of the paper in the plane, $g(y)=y+b$: the smallest $y_1(0)$ from which the flow on the circle ends at $u_1$. Look at the slope: a vote lets weaker starts win, on the circle more than without the projection (dashed: by the times $t^*$ at which a coordinate would become infinite). <a href="#circle:vote=0.3&filter=1&at=-20"></a>
+# Theorem 6 of the paper in the plane, $g(y)=y+b$ with $b_2=1$ for the rival and $b_1=1+c$ for the pattern with the vote: the smallest $y_1(0)$ from which the flow on the circle ends at $u_1$. Look at the slope: a vote lets weaker starts win, on the circle more than without the projection (dashed: by the times $t^*$ at which a coordinate would become infinite). <a href="#circle:vote=0.3&filter=1&at=-20"></a>
 # ```
 #
 # In networks, too, the pull [sends more filters](nl-a-arrivals) to the token that tells $z$.
@@ -1014,10 +1014,10 @@ print("two views: ", *(letters(v) for v in pair))
 
 # %% [markdown]
 # ```{glue:figure} plot-fig-5
-# :alt: For four places the weights of 15 filters over 20 tokens. With ReLU nearly every row has one dark positive cell below a marked candidate, or none; with linear activation every row has cells of either sign below all three candidates and paler ones elsewhere.
+# :alt: For four places the weights of 15 filters over 20 tokens. With ReLU nearly every row has one positive cell below a marked candidate, or none; with linear activation every row has cells of either sign below all three candidates and paler ones elsewhere.
 # :name: plot-fig-5
 #
-# Figure 5 of the paper with the $d=20$ of its text. Rows are filters, columns tokens, triangles candidates. Look along a row: with ReLU one dark cell, below a triangle, or none, except for a rare mixture; with linear activation several, of either sign.
+# Figure 5 of the paper with the $d=20$ of its text. Rows are filters, columns tokens, triangles candidates. Look along a row: with ReLU one coloured cell, below a triangle (a pale one is small beside the largest weight of its place), or none, except for a rare mixture; with linear activation several, of either sign.
 # ```
 
 # %% [markdown]
@@ -1210,7 +1210,7 @@ for name, d in filters:
 # where $R_k^g$ are the candidates of place $k$ that some generator uses, and $\bar\chi_-$ is the same over all other tokens. A perfect network has $\bar\chi_+=1$, a filter for each candidate. Linear filters are scored by $\lvert\cos\rvert$, as in the program.
 #
 # ```{record-figure} plot-fig-4
-# :alt: Two rows of four panels, one for each P. Above, with InfoNCE, linear networks are above 0.95 for P = 1 and between 0.6 and 0.87 for larger P at every β; ReLU and LeakyReLU networks reach one at β = 5, quadratic ones at β = 10. Below, InfoNCE minus quadratic loss is above zero for most points with P above one.
+# :alt: Two rows of four panels, one for each P. Above, with InfoNCE, linear networks are above 0.95 for P = 1 and between 0.6 and 0.87 for larger P at every β; ReLU and LeakyReLU networks reach one at β = 5 for P above one, quadratic ones at β = 10. Below, InfoNCE minus quadratic loss is above zero for most points with P above one.
 # :name: plot-fig-4
 #
 # Figure 4 of the paper: mean and 95 % interval of ten networks. Look how little linear networks (blue, dashed) change while ReLU climbs. Thin lines are the same networks untrained. Lower row: above zero InfoNCE finds more than the quadratic loss.
@@ -1224,7 +1224,7 @@ for name, d in filters:
 # :alt: The 64 scores of Table 1 of the paper against ours, with both spreads, along a dotted diagonal; the marks farthest off the diagonal are named. Scores with a gradient through the variance lie lower than the others except at high scores.
 # :name: plot-table-1
 #
-# Table 1 of the paper: its 64 scores $\bar\chi_+$ at $\zeta=10$ against ours, with both spreads. Look how close they lie to the diagonal; those more than three standard errors off are named. Where the gradient passes the variance (purple), scores are lower, except near 1.
+# Table 1 of the paper: its 64 scores $\bar\chi_+$ at $\zeta=10$ against ours, with both spreads. Look how close they lie to the diagonal; those more than three standard errors off are named. Where the gradient passes the variance (pink), scores are lower, except near 1.
 # ```
 #
 # What the paper says of these figures is judged [in the appendix](nl-a-grid), sentence by sentence, as are [filters on MNIST](nl-a-images).

@@ -711,7 +711,7 @@ glue.figure(fig, "ot-plot-break")
 # :alt: Points per world. Normal views, flipped signs and nonlinear twins lie left of a dotted line, seven worlds in orange right of it. Crosses, the mended law, lie left of it, those of the time series at it.
 # :name: ot-fig-break
 #
-# Error of the law, the larger of $|\tau^2/\sum_j\rho_j-1|$ and the largest entry of $|\tau^2G-\operatorname{diag}\rho|$, one point per encoder; dotted, the line of the claims. Crosses: the mended law. Open: not judged. Most batches have no outlier, and there the law holds. A covariance of condition $10^6$ has the law's optimum; training does not reach it: whiten first.
+# Error of the law, the larger of $|\tau^2/\sum_j\rho_j-1|$ and the largest entry of $|\tau^2G-\operatorname{diag}\rho|$, one point per encoder; dotted, the line of the claims. Crosses: the mended law, of the time series one that no card judges. Open: not judged. Most batches have no outlier, and there the law holds. A covariance of condition $10^6$ has the law's optimum; training does not reach it: whiten first.
 # ```
 
 # %% [markdown]
@@ -813,7 +813,7 @@ chapter.judge("real-sum", observed=by_trace, control=by_clipping)
 # - Balestriero and LeCun ([2205.11508](https://arxiv.org/abs/2205.11508), abstract and opening read) obtain closed forms of the optimal representation of VICReg, SimCLR and Barlow Twins, and of optimal linear parameters, as spectral embeddings.
 # - Johnson, El Hanchi and Maddison ([2210.01883](https://arxiv.org/abs/2210.01883), abstract and opening read): contrastive losses approximate a positive-pair kernel, and kernel principal components recover its eigenfunctions.
 # - Chapman, Wells and Lawry Aguila ([2310.01012](https://arxiv.org/abs/2310.01012), abstract read) have an unconstrained loss whose optimum is the top space of canonical correlation analysis. An encoder without norm and temperature, as in step 9, is near to it.
-# - Varıcı et al. ([2510.24672](https://arxiv.org/abs/2510.24672), abstract and opening read) extract ordered eigenfunctions, whose eigenvalues serve as importance scores. "Its shares measure" is an instance of such a score.
+# - Varıcı et al. ([2510.24672](https://arxiv.org/abs/2510.24672), abstract and opening read) extract ordered eigenfunctions, whose eigenvalues serve as importance scores. The chapter's proposition that shares measure $\rho$ is an instance of such a score.
 # - Nakada et al. ([2302.06232](https://arxiv.org/abs/2302.06232), abstract read) treat "a general class of nonlinear loss functions" that includes CLIP's, in linear models: each step of gradient descent is a singular value decomposition of a contrastive cross-covariance.
 # - {cite:t}`baptista-2025` treat Gaussian modalities and low-rank approximation (abstract read); "Gaussian-negative quadratic surrogate" is the name of our quadratic form in the abstract of Chen, Zhou and Zhou ([2606.26617](https://arxiv.org/abs/2606.26617)).
 #

@@ -145,7 +145,7 @@ def over_blocks(verdict: Verdict, others: Sequence[str]) -> Verdict:
     same = list(others).count(verdict.verdict)
     if same == len(others) or verdict.verdict == "undecided":
         return verdict
-    reason = f"{verdict.verdict} in only {same + 1} of {len(others) + 1} blocks of seeds, so it stays open"
+    reason = f'"{verdict.verdict}" in {same + 1} of {len(others) + 1} blocks of seeds, not in all, so it stays open'
     return replace(verdict, verdict="undecided", before_review="undecided", reason=reason, condition="")
 
 

@@ -7,6 +7,7 @@ scales, components)`, which raises ValueError, and `sentences(found, count, tied
 import csv
 import io
 import sys
+import tokenize
 from pathlib import Path
 from typing import NamedTuple
 
@@ -18,6 +19,8 @@ from ..common.errors import BookError, cut
 from .jupyter_kernel import disk_errors
 
 COLUMNS = ("direction", "rho", "rho on its own rows", "variance of first", "variance of second")
+LEAST_SCALE = 1e-9  # below it a share, ρ less a level over τ², is rounding
+SMALLEST, LARGEST = 1e-100, 1e100  # entries whose squares, and sums of them, are numbers
 SHOWN = 12  # directions in the terminal; the file has all
 
 
@@ -34,8 +37,8 @@ def features(first: Path, second: Path, *, tied: bool, scales: list[float] | Non
     """Read and compare two files of features; raises BookError, with the file, for what cannot be compared."""
     measure = project.features()
     scales = tuple(scales or measure.SCALES)
-    if bad := [scale for scale in scales if not 0 < scale < float("inf")]:
-        raise BookError(f"--scale: must be > 0 and finite, got {bad[0]:g}")
+    if bad := [scale for scale in scales if not LEAST_SCALE <= scale < float("inf")]:
+        raise BookError(f"--scale: must be ≥ {LEAST_SCALE:g} and finite, got {bad[0]:g}")
     arrays = [read_features(path) for path in (first, second)]
     counts = [len(array) for array in arrays]
     if counts[0] != counts[1]:
@@ -55,7 +58,7 @@ def features(first: Path, second: Path, *, tied: bool, scales: list[float] | Non
         found = measure.common(
             torch.from_numpy(a), torch.from_numpy(b), tied=tied, scales=scales, components=components
         )
-    except ValueError as error:
+    except (ValueError, torch.linalg.LinAlgError) as error:
         raise BookError(f"{first}, {second}: {error}") from None
     spectra = [spectrum.tolist() for spectrum in found.spectra]
     rows = [
@@ -75,7 +78,7 @@ def read_features(path: Path) -> np.ndarray:
         raise BookError(f"{path}: there is no such file") from None
     except OSError as error:
         raise BookError(f"{path}: cannot be read ({error.strerror or error})") from None
-    except ValueError as error:
+    except (ValueError, TypeError, SyntaxError, MemoryError, tokenize.TokenError) as error:  # numpy evaluates a header
         if "Object arrays" in str(error):
             wanted = "save numbers, as in np.save(path, np.stack(list))"
             raise BookError(f"{path}: holds Python objects, which are not read; {wanted}") from None
@@ -90,6 +93,8 @@ def read_features(path: Path) -> np.ndarray:
             f"{path}: row {bad[0]} has an entry that is not finite ({len(bad):,} of {len(array):,} rows do); "
             "leave these rows out of both files"
         )
+    if (largest := float(np.abs(array).max())) and not SMALLEST <= largest <= LARGEST:
+        raise BookError(f"{path}: its largest entry is {largest:.0e}; multiply all by a number that brings it near 1")
     return np.ascontiguousarray(array)
 
 

@@ -3,8 +3,7 @@
 from collections.abc import Iterable
 from pathlib import Path
 
-from ..common.errors import line_of
-from ..common.formats import attempt
+from ..common.errors import BookError, line_of
 from ..common.sources import ChapterFiles, named_chapters
 from ..notebook.shown import changed_outputs, other_cells
 from ..provenance.excused import excused
@@ -30,15 +29,22 @@ def command(root: Path, chapters: list[str] | None, json: bool) -> int:
     for record, drawn in old.items():
         if drawn:
             print(f"{record}, drawn by earlier cells (`clbook record --figures` redraws): {', '.join(drawn)}")
-    changed = [line for files in named for line in attempt("skip", changes, files) or ()]
+    changed = [line for files in named for line in changes(files)]
     print(*changed, sep="\n", end="\n" if changed else "")
     lost = {(record, name) for record, drawn in old.items() for name in drawn} - pictures
     return 1 if unexcused or changed or lost else 0
 
 
 def changes(files: ChapterFiles) -> list[str]:
-    """What notebooks and records show otherwise than their runs and sources; raises BookError for a damaged one."""
-    return [*changed_outputs(files), *other_cells(files)]
+    """What notebooks and records show otherwise than their runs and sources, and what cannot be compared, and why."""
+    other = [path for path in files.records() if path.stem != "default" and not files.profile(path.stem).is_file()]
+    lines = [f"records/{files.name}/{path.name}: the chapter has no such size" for path in other]
+    for compared in (changed_outputs, other_cells):
+        try:
+            lines += compared(files)
+        except BookError as error:
+            lines.append(f"{files.name}: what it shows was not compared: {line_of(error)}")
+    return list(dict.fromkeys(lines))
 
 
 def _print(off: Iterable[State]) -> None:

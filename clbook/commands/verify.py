@@ -16,6 +16,7 @@ from pathlib import Path
 from ..claims.claim_table import Claim
 from ..common.durations import check_seconds, duration
 from ..common.errors import BookError
+from ..common.pictures import blocks
 from ..common.samples import commit_or_digest
 from ..common.sources import ChapterFiles, named_chapters
 from ..common.subprocess_call import TookTooLong, run_in_process
@@ -31,6 +32,7 @@ from .verify_plan import Job, in_parts, jobs, sampled
 
 SAME, CLOSE, ABSENT = "the same to the last bit", "within the rule's tolerance", "not here"
 UNDRAWN = "not computed, too long even in part"
+UNJUDGED = "outside their regime, as stored"
 UNREACHED, LATE = "not given by so small a part of their run", "not finished in its time"
 LONGEST_SECONDS = 600.0  # that one reading may take, in part where it has a part
 OVERTIME_SHARE = 1.5  # times a sample's time; whatever is unfinished then is abandoned
@@ -54,8 +56,8 @@ def run_again(
 ) -> dict:
     """The stamp of a run of some claims, and of units `beside` them, with their dependencies.
 
-    Its key `made` has the glued numbers by name and the printed texts by code cell. The run neither reads nor leaves
-    pieces of other runs.
+    Its key `made` has the glued numbers by name, the printed texts by code cell and the pictures' `blocks` by name. The
+    run neither reads nor leaves pieces of other runs.
     """
     from ..notebook.pieces import Keeper
     from .script import run_script
@@ -66,7 +68,8 @@ def run_again(
         code, keeper = ChapterCode(files), Keeper(Path(scratch), float("inf"))
         units = sorted(set(code.union(claims)).union(*(code.needed(n) for n in beside)))
         stamp = run_script(files, parameters, profile, keeper, units)
-        return stamp | {"made": {"numbers": keeper.numbers, "texts": keeper.texts}}
+        greys = {path.stem: blocks(path.read_bytes()) for path in Path(scratch).rglob("*.png")}
+        return stamp | {"made": {"numbers": keeper.numbers, "texts": keeper.texts, "blocks": greys}}
 
 
 def check_job(job: Job, deadline: float | None = None) -> list[Outcome]:
@@ -113,6 +116,9 @@ def _compared(job: Job, claims: list[str], deadline: float | None) -> list[Outco
 def compare(job: Job, claim: str, again: dict) -> Outcome:
     """Compare a stored reading with the one computed now."""
     stamp, where = job.stored.stamp, job.stored.where
+    if claim not in stamp["readings"]:
+        found = claim in again["readings"]
+        return Outcome(claim, where, "the run gives a reading of it, none is stored" if found else UNJUDGED, found)
     if claim not in again["readings"]:
         if job.part and claim in again["claims"]:  # so small a run does not reach the claim's regime
             return Outcome(claim, where, UNREACHED)
@@ -229,7 +235,9 @@ def _readings(outcomes: list[Outcome]) -> int:
 
 
 def _print_counts(outcomes: list[Outcome], seconds: float) -> None:
-    counts = {message: sum(o.message == message for o in outcomes) for message in (SAME, CLOSE, UNREACHED, LATE)}
+    counts = {
+        message: sum(o.message == message for o in outcomes) for message in (SAME, CLOSE, UNJUDGED, UNREACHED, LATE)
+    }
     counts |= {UNDRAWN: sum(o.message.startswith(UNDRAWN) for o in outcomes)}
     counts |= {"stale": sum(o.message.startswith("stale") for o in outcomes)}
     counts |= {"wrong": sum(o.wrong and not o.output for o in outcomes)}

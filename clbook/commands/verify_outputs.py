@@ -1,7 +1,7 @@
 """What committed notebooks show beside their verdicts, computed again by `clbook verify`: numbers, texts, pictures.
 
 No seal can hide that they were edited. With the processor and versions of the run they must be the same to the last
-bit; elsewhere what differs by more than rounding is listed, and no picture is compared.
+bit; elsewhere what differs by more than rounding is listed, and of pictures what differs visibly.
 """
 
 import math
@@ -9,8 +9,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ..common.formats import read_notebook
+from ..common.pictures import blocks, look_alike
 from ..notebook.glue import HIDDEN
-from ..notebook.shown import code_cells, picture_sum
+from ..notebook.shown import code_cells, decoded, sum_of
 from ..provenance.digests import SHORT
 from ..provenance.stamps import RUN, cell_name
 from .verify_distance import ROUNDING_RELATIVE, ZERO_RELATIVE, same_arithmetic
@@ -21,10 +22,10 @@ UNKNOWN = "its output is none of a number, a text, a picture or a verdict, so it
 
 @dataclass(frozen=True)
 class Shown:
-    """What a cell shows besides a line about a claim: numbers and sums of pictures by name, and printed text."""
+    """What a cell shows besides a line about a claim: numbers and pictures (PNG) by name, and printed text."""
 
     numbers: dict[str, str]
-    pictures: dict[str, str]
+    pictures: dict[str, bytes]
     text: str
     others: int = 0  # outputs of other kinds, which no run makes again
 
@@ -39,7 +40,7 @@ class Shown:
             elif "image/png" in data and glued:
                 if "text/html" in data:  # an animation or a live picture, whose still picture a script does not draw
                     continue
-                pictures[glued["name"]] = picture_sum(data["image/png"])
+                pictures[glued["name"]] = decoded(data["image/png"])
             elif f"{HIDDEN}text/plain" in data and glued:
                 numbers[glued["name"]] = data[f"{HIDDEN}text/plain"]
             elif not (has_line and output.output_type == "execute_result"):
@@ -73,18 +74,20 @@ def shown_units(job: Job) -> dict[int, Shown]:
 def _recorded(job: Job) -> dict[int, Shown]:
     """Unit → the pictures that its cell drew for a record, if its code is that of the stored run."""
     result: dict[int, Shown] = {}
+    folder = job.code.files.record(job.stored.stamp["profile"]).with_suffix("")
     for name, picture in job.stored.stamp["pictures"].items():
         unit = job.code.drawing(name)
         if unit is not None and picture["digest"] in job.digests.picture(unit):
             drawn = result[unit].pictures if unit in result else {}
-            result[unit] = Shown({}, drawn | {name: picture["sum"]}, "")
+            path = folder / f"{name}.png"
+            result[unit] = Shown({}, drawn | {name: path.read_bytes() if path.is_file() else b""}, "")
     return result
 
 
 def beside(job: Job, claims: list[str]) -> list[int]:
     """The units to compare after a run of some claims: all in a run of all, else those that need no more than these."""
     shown, code = shown_units(job), job.code
-    if set(claims) == job.stored.stamp["readings"].keys():
+    if set(claims) >= job.stored.stamp["readings"].keys():
         return list(shown)
     run = set(code.union(claims))
     return [n for n, there in shown.items() if n in run or there and set(code.needed(n)) <= run | {n}]
@@ -122,9 +125,11 @@ def _differences(was: Shown, again: dict, text: str, where: str, here: bool) -> 
             yield f"the number {name}", f"shown is {value}, computed {now}"
     if was.text != text:
         yield f"the text of {where}", _first_line(was.text, text)
-    for name, found in was.pictures.items() if here else ():
-        if found != again["pictures"].get(name, {}).get("sum"):
+    for name, picture in was.pictures.items():
+        if here and sum_of(picture) != again["pictures"].get(name, {}).get("sum"):
             yield f"the picture {name}", "the one that was computed differs"
+        if not here and not look_alike(blocks(picture), again["made"]["blocks"].get(name, [])):
+            yield f"the picture {name}", "the one that was computed differs visibly"
 
 
 def _close(shown: str, computed: str) -> bool:

@@ -62,6 +62,8 @@ class Job:
     def part_of(self, claim: str, by: str) -> Part | None:
         """The part that a row names, or one drawn by `by`; None if a part would not represent the whole."""
         row, stamp = self.claims.rows[claim], self.stored.stamp
+        if claim not in stamp["readings"]:  # outside its regime: a smaller run would be, too
+            return None
         named = few_cases(stamp, row.part) if row.part else None
         return named or (None if row.whole else part_of(self.digests, stamp, claim, by))
 
@@ -106,7 +108,7 @@ def jobs(root: Path, chapter: str | None, claims: list[str], profile: str | None
         asked = set(named_claims(files, claims, "verify")) if claims else None
         code, rows = ChapterCode(files, library), Claims.load(files.claims)
         for stored in stored_stamps(files):
-            wanted = [c for c in stored.stamp["readings"] if c in code.claims and (asked is None or c in asked)]
+            wanted = [c for c in stored.stamp["claims"] if c in code.claims and (asked is None or c in asked)]
             if wanted and profile in (None, stored.stamp["profile"]):
                 planned.append(Job(code, rows, stored, wanted))
     if profile is not None and not planned:

@@ -11,7 +11,7 @@ from ..claims.claim_table import Claims
 from ..claims.judging import Reading, judge, judge_all
 from ..common.errors import BookError
 from ..common.formats import place_of, read_notebook, text_of
-from ..common.pictures import plain_png
+from ..common.pictures import plain_png, size_on_page
 from ..common.sources import Cell, ChapterFiles, parse_cells
 from ..provenance.digests import SHORT
 from ..provenance.library import sha
@@ -28,6 +28,7 @@ Headlines = dict[str, Headline]
 OTHER = "shows something else than the stored run"
 OTHER_PICTURE = "is not the one that the stored run made"
 _OF_PICTURES = ("image/png", "text/html")
+_OF_NOTEBOOK, _OF_CELL = {"jupytext", "kernelspec", "language_info"}, {"tags", "jupyter", "lines_to_next_cell"}
 
 
 def line_of(unit: Unit, stamp: dict, claims: Claims, headlines: Headlines) -> Line:
@@ -134,8 +135,33 @@ def changed_outputs(files: ChapterFiles) -> Iterator[str]:
     for part, notebook, stamp in shown:
         where = f"chapters/{part.notebook.name}"
         yield from (f"{where}: code cell {number} {OTHER}" for number in outputs_off(notebook, stamp))
+        yield from (f"{where}: {place} has metadata that no run writes" for place in _other_metadata(notebook))
+        if (stamps := sum(MIME in output.get("data", {}) for output in _outputs(notebook))) != 1:
+            yield f"{where}: {stamps} outputs say that they hold the run, one does"
         for name in refreshed_html(notebook, files.root):
             yield f"{where}: the HTML of the picture {name} is not what the present scripts make"
+
+
+def _other_metadata(notebook) -> Iterator[str]:
+    """Places with metadata that no run writes, by which a page could hide a verdict or shrink a picture."""
+    if notebook.metadata.keys() - _OF_NOTEBOOK:
+        yield "the notebook"
+    for number, cell in enumerate(notebook.cells, 1):
+        others = cell.metadata.keys() - _OF_CELL or cell.metadata.get("jupyter", {}).keys() - {"source_hidden"}
+        if others or "attachments" in cell or not all(map(_is_plain, cell.get("outputs", []))):
+            yield f"cell {number}"
+
+
+def _is_plain(output: dict) -> bool:
+    """Whether an output's metadata are its name under `glue`, and the width that its picture has on a page."""
+    metadata, data = dict(output.get("metadata", {})), output.get("data", {})
+    named, shown = metadata.pop("scrapbook", {}), metadata.pop("image/png", {})
+    if metadata or named.keys() - {"name", "mime_prefix"}:
+        return False
+    try:
+        return not shown or shown == {"width": size_on_page(decoded(data.get("image/png")))[0]}
+    except (ValueError, ZeroDivisionError):  # no picture
+        return False
 
 
 def other_cells(files: ChapterFiles) -> Iterator[str]:
@@ -148,9 +174,10 @@ def other_cells(files: ChapterFiles) -> Iterator[str]:
 
 
 def _other_cell(notebook, source: list[Cell]) -> int | None:
-    """The number, from 1, of the first cell of a notebook whose text is not that of its source, or which has none."""
-    there = [(cell.cell_type != "code", _plain(cell.source)) for cell in notebook.cells]
-    named = [(cell.markdown, _plain(_as_shown(cell))) for cell in source]
+    """The number, from 1, of the first cell whose kind, tags or text are not those of its source, or which has none."""
+    there = [(cell.cell_type, {*cell.metadata.get("tags", [])}, _plain(cell.source)) for cell in notebook.cells]
+    kinds = {True: "markdown", False: "code"}
+    named = [(kinds[cell.markdown], {*cell.tags}, _plain(_as_shown(cell))) for cell in source]
     pairs = zip_longest(there, named)
     return next((number for number, (shown, written) in enumerate(pairs, 1) if shown != written), None)
 
@@ -186,7 +213,7 @@ def _record_pictures_off(files: ChapterFiles) -> Iterator[tuple[str, str]]:
     """(place, name) of each picture of a record that does not match its stamp."""
     for path in files.records():
         pictures = [picture for picture in path.with_suffix("").glob("*.png") if picture.is_file()]
-        sums = {p.stem: _sum(p.read_bytes()) for p in pictures}
+        sums = {p.stem: sum_of(p.read_bytes()) for p in pictures}
         where = f"records/{files.name}/{path.name}"
         yield from ((where, name) for name in _others(sums, read_record(path, files)["run"]))
 
@@ -212,10 +239,11 @@ def notebook_pictures(notebook) -> Iterator[tuple[str, bytes]]:
     """(figure name, PNG) of every glued picture that a notebook shows; of one that is damaged the PNG is empty."""
     for output in _outputs(notebook):
         if "image/png" in output.get("data", {}) and "scrapbook" in output.get("metadata", {}):
-            yield output["metadata"]["scrapbook"]["name"], _decoded(output["data"]["image/png"])
+            yield output["metadata"]["scrapbook"]["name"], decoded(output["data"]["image/png"])
 
 
-def _decoded(picture: object) -> bytes:
+def decoded(picture: object) -> bytes:
+    """The PNG of a notebook's output; empty if it is damaged."""
     try:
         return base64.b64decode(picture)
     except (ValueError, TypeError):
@@ -224,7 +252,7 @@ def _decoded(picture: object) -> bytes:
 
 def picture_sum(picture: object) -> str:
     """The checksum of a picture in a notebook's output, as in a stamp."""
-    return _sum(_decoded(picture))
+    return sum_of(decoded(picture))
 
 
 def edited_pictures(notebook, stamp: dict) -> list[str]:
@@ -235,10 +263,11 @@ def edited_pictures(notebook, stamp: dict) -> list[str]:
 
 def picture_sums(notebook) -> dict[str, str]:
     """Figure name → checksum of the picture that a notebook shows."""
-    return {name: _sum(content) for name, content in notebook_pictures(notebook)}
+    return {name: sum_of(content) for name, content in notebook_pictures(notebook)}
 
 
-def _sum(content: bytes) -> str:
+def sum_of(content: bytes) -> str:
+    """The checksum of a PNG, as in a stamp."""
     return hashlib.sha256(plain_png(content)).hexdigest()
 
 

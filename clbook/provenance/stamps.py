@@ -52,6 +52,8 @@ def check(stamp: object, where: str) -> dict:
     if seal(stamp)["seal"] != stamp.get("seal"):
         raise BookError(f"{where}: does not fit its seal, so it was changed by hand or damaged: run it again")
     fitting(stamp, STAMP, where)
+    if (data := stamp["parameters"].get("data", "generated")) != stamp["data"]:
+        raise BookError(f"{where}: damaged: data is {stamp['data']!r}, its parameter {data!r}; {STAMP.remedy}")
     for claim, arms in stamp["readings"].items():
         try:
             Reading.of(**arms)

@@ -150,7 +150,7 @@ def test_what_other_blocks_of_seeds_do_not_repeat_is_open():
     open_one = over_blocks(found, ["reproduced", "undecided", "not reproduced"])
     assert (open_one.verdict, open_one.reason) == (
         "undecided",
-        "reproduced in only 2 of 4 blocks of seeds, so it stays open",
+        '"reproduced" in 2 of 4 blocks of seeds, not in all, so it stays open',
     )
     undecided = verdict(claim(), observed=[0.5, 1.4])
     assert over_blocks(undecided, ["reproduced"] * 3) == undecided

@@ -128,6 +128,9 @@ def test_a_picture_of_a_record(files):
     assert call("stale")[0] == 0
     status, said = call("verify", "stand-in", "--profile", "smoke")
     assert status == 1 and "the picture plot-rows: the one that was computed differs" in said, said
+    resealed(files, lambda run: run.update(device="a processor of another make"))  # no bits are compared then
+    status, said = call("verify", "stand-in", "--profile", "smoke")
+    assert status == 0 and "the picture plot-rows: the one that was computed differs visibly" in said, said
 
 
 def test_blocks_of_seeds(files):
@@ -163,6 +166,60 @@ def test_prose_or_code_of_a_notebook_alone(files, old, new):
     assert status == 1 and f"cell {at + 1} is not that of stand-in.py" in said, said
     execute(files)
     assert call("stale")[0] == 0
+
+
+def test_a_card_in_a_notebook_that_cannot_be_read(files):
+    """What is shown cannot be compared then, and that is said."""
+    content = json.loads(files.notebook.read_text().replace("● reproduced", "● reproduced exactly, 97 %"))
+    next(cell for cell in content["cells"] if cell["cell_type"] == "markdown")["outputs"] = []
+    files.notebook.write_text(json.dumps(content))
+    status, said = call("stale")
+    assert status == 1 and "what it shows was not compared" in said, said
+
+
+HIDING = {
+    "outputs of a cell": lambda cells, card, figure: card.metadata.update(mystnb={"remove_code_outputs": True}),
+    "outputs in a lab": lambda cells, card, figure: card.metadata.update(jupyter={"outputs_hidden": True}),
+    "a caption": lambda cells, card, figure: figure.metadata.update(mystnb={"figure": {"caption": "97 %"}}),
+    "a small picture": lambda cells, card, figure: figure.outputs[-1].metadata.update({"image/png": {"width": 1}}),
+    "an attached picture": lambda cells, card, figure: cells[0].update(attachments={"a.png": {"image/png": "aGk="}}),
+    "a tag": lambda cells, card, figure: card.metadata.tags.append("remove-cell"),
+    "a kind": lambda cells, card, figure: cells[0].update(cell_type="raw"),
+    "another result": lambda cells, card, figure: card.outputs.append(
+        v4.new_output("display_data", {"application/vnd.clbook+json": "x", "text/html": "<b>97 %</b>"})
+    ),
+}
+
+
+@pytest.mark.parametrize("forged", HIDING)
+def test_metadata_that_hide_or_add_something(files, forged):
+    notebook = nbformat.read(files.notebook, as_version=4)
+    card = next(cell for cell in notebook.cells if cell.cell_type == "code" and "judge" in cell.source)
+    figure = next(cell for cell in notebook.cells if "glue.figure" in cell.source)
+    HIDING[forged](notebook.cells, card, figure)
+    nbformat.write(notebook, files.notebook)
+    assert call("stale")[0] == 1, call("stale")
+
+
+def test_the_data_of_a_run(files):
+    """By its data a run's verdicts are `seen` or `reproduced`."""
+    resealed(files, lambda run: run.update(data="mnist"))
+    status, said = call("stale")
+    assert status == 1 and "data is 'mnist', its parameter 'generated'" in said, said
+
+
+def test_a_reading_dropped_from_a_record(files):
+    resealed(files, lambda run: run["readings"].pop("fig-1"))
+    assert call("stale")[0] == 0
+    for named in ([], ["fig-1"]):
+        status, said = call("verify", "stand-in", *named, "--profile", "smoke")
+        assert status == 1 and "fig-1: the run gives a reading of it, none is stored" in said, said
+
+
+def test_a_record_of_a_size_that_does_not_exist(files):
+    shutil.copy(files.record("smoke"), files.record("huge"))
+    status, said = call("stale")
+    assert status == 1 and "records/stand-in/huge.json: the chapter has no such size" in said, said
 
 
 def scripts(root) -> None:

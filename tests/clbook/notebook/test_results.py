@@ -134,7 +134,10 @@ def test_recurrence_counts_the_other_blocks_of_seeds(files):
     blocks = {"paper": ["reproduced"], "default": ["reproduced", "not reproduced"]}
     assert stored_runs(files)["paper"].blocks["fig-1"] == rows(files)["fig-1"].recurs == blocks
     row = rows(files)["fig-1"]
-    assert (row.verdict, row.reason) == ("undecided", "reproduced in only 2 of 3 blocks of seeds, so it stays open")
+    assert (row.verdict, row.reason) == (
+        "undecided",
+        '"reproduced" in 2 of 3 blocks of seeds, not in all, so it stays open',
+    )
     (headline,) = (headlines(files)[claim] for claim in ("fig-1",))
     assert headline.found.verdict == "undecided" and headline.blocks == 3
 
