@@ -385,8 +385,13 @@ glue.figure(fig, "ab-plot-plane")
 # ```{prf:lemma} A.7 of the paper, restored, with noise
 # :label: ab-lem-a7
 # :nonumber:
-# Let $n^2=\sum_p\kappa_p^2+\kappa_\xi^2$, $g_p=\hat\kappa_p^2/n^2$, $T_p=\tanh(\tau^2g_p)$, $a=\sum_q(1-T_q)g_q$. Then $S_A=S_B=S$ for every pair,
-# $S=e^{\tau^2\sum g_p}/(e^{\tau^2\sum g_p}+K\prod\cosh(\tau^2g_p))$, and
+# Let $n^2=\sum_p\kappa_p^2+\kappa_\xi^2$, $g_p=\hat\kappa_p^2/n^2$, $T_p=\tanh(\tau^2g_p)$, $a=\sum_q(1-T_q)g_q$. Then for every pair $S_A=S_B=S$ with
+#
+# $$
+# S=\frac{e^{\tau^2\sum_pg_p}}{e^{\tau^2\sum_pg_p}+K\prod_p\cosh(\tau^2g_p)} ,
+# $$
+#
+# and
 #
 # $$
 # \begin{aligned}

@@ -1995,18 +1995,16 @@ def flat_map(run):
     return planar_embedding(features(x[None], w, b)[0]).cpu(), class_of[kept].cpu()
 
 
-for ax, (name, run) in zip(
-    flats.subplots(1, 2),
-    {"neither": plain[dim], "mask and threshold": main}.items(),
-    strict=True,
-):
+mapped = {
+    "neither": (plain[dim], "no mask, b = 0"),
+    "mask and threshold": (main, "mask and bias"),
+}
+for ax, (name, (run, scored)) in zip(flats.subplots(1, 2), mapped.items(), strict=True):
     spots, kind = flat_map(run)
     ax.scatter(
         *spots.T, s=14, c=[inks[int(k) % 8 * 2 + int(k) // atoms] for k in kind], lw=0
     )
-    near = float(
-        model_scores["mask and bias" if name == "mask" else "no mask, b = 0"][0].mean()
-    )
+    near = float(model_scores[scored][0].mean())
     ax.set_title(f"{name}: neighbours {near:.2f}", weight="normal", size=10)
     low, high = (
         spots.quantile(0.03, 0),

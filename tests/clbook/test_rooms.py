@@ -197,7 +197,7 @@ BUDGET = {
     "clbook.claims": 765,
     "clbook.classroom": 1780,
     "clbook.cli": 425,
-    "clbook.commands": 2195,
+    "clbook.commands": 2200,
     "clbook.common": 1070,
     "clbook.notebook": 1216,
     "clbook.pages": 2300,

@@ -214,7 +214,8 @@ def test_a_notebook_without_its_outputs_is_stale_and_counted(files):
 
 
 def test_a_mark_of_the_byte_order_is_no_content(files):
-    for path in (files.notebook, files.source, files.claims, files.profile("smoke")):
+    files.profile("paper").write_text("seeds: 4\n")
+    for path in (files.notebook, files.source, files.claims, files.profile("smoke"), files.profile("paper")):
         write(path, BOM + path.read_bytes())
     write(files.record("paper"), BOM + json.dumps(sealed_record([notebook_stamp(files.notebook)], 1)).encode())
     for command in ("claims", "stale", "doctor"):

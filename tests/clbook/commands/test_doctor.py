@@ -58,7 +58,9 @@ def test_profiles_say_what_was_measured(files):
 
 def test_a_record_is_what_measured_its_profile_whether_its_parameters_are_still_there_or_not(files):
     (files.profile("paper.large")).write_text("seeds: 3\n")
-    stamp = seal(notebook_stamp(files.notebook) | {"seconds": 7.0, "data": "digits"})
+    stamp = notebook_stamp(files.notebook)
+    digits = {"data": "digits", "parameters": stamp["parameters"] | {"data": "digits"}}
+    stamp = seal(stamp | digits | {"seconds": 7.0})
     for profile in ("paper.large", "former"):
         files.record(profile).parent.mkdir(parents=True, exist_ok=True)
         files.record(profile).write_text(json.dumps(sealed_record([stamp], 1)))

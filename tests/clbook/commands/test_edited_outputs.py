@@ -178,11 +178,12 @@ def test_elsewhere_what_differs_by_more_than_rounding_is_listed(files, monkeypat
     monkeypatch.setattr(verify, "run_in_process", lambda function, *given, seconds: function(*given))
     monkeypatch.setattr(verify_outputs, "same_arithmetic", lambda before, now: False)
     resealed(files, other_picture)
-    said = "the picture plot: the one that was computed differs visibly; another processor or version made it"
-    assert run_verify() == (0, [f"chapters/stand-in.ipynb, {said}"])
+    elsewhere = "another processor or version made it"
+    picture = f"chapters/stand-in.ipynb, the picture plot: the one that was computed differs visibly; {elsewhere}"
+    assert run_verify() == (0, [picture])
     resealed(files, number)
-    said = "the number twice: shown is 3.0, computed 2.0; another processor or version made it"
-    assert run_verify() == (0, [f"chapters/stand-in.ipynb, {said}"])
+    said = f"the number twice: shown is 3.0, computed 2.0; {elsewhere}"
+    assert run_verify() == (0, [f"chapters/stand-in.ipynb, {said}", picture])
     resealed(files, table)
     assert run_verify()[0] == 1
 
