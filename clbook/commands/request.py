@@ -23,12 +23,14 @@ def known_parameter(name: str, known: dict[str, Parameter], where: str) -> Param
 
 
 def read_assignments(assignments: list[str], known: dict[str, Parameter], where: str) -> dict[str, object]:
-    """Read `name=value` texts; raises BookError, with the nearest name for an unknown one."""
+    """Read `name=value` texts; raises BookError for a name that is given twice or unknown, with the nearest one."""
     values = {}
     for text in assignments:
         name, equals, value = text.partition("=")
         if not equals:
             raise BookError(f"-p {cut(text, 200)}: not of the form name=value")
+        if name in values:
+            raise BookError(f"-p {cut(text, 200)}: {cut(name, 100)} is given twice")
         values[name] = known_parameter(name, known, where).from_text(value)
     return values
 

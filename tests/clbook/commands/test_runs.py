@@ -130,6 +130,7 @@ def test_a_chapter_that_is_not_closed_is_refused(files, tmp_path, monkeypatch):
         ({"name": "stand-inn"}, "no chapter 'stand-inn', there are: stand-in; did you mean stand-in"),
         ({"assignments": ["seds=3"]}, "stand-in: no parameter 'seds', allowed are device, .*; did you mean seeds"),
         ({"assignments": ["seeds"]}, "-p seeds: not of the form name=value"),
+        ({"assignments": ["seeds=3", "seeds=4"]}, "-p seeds=4: seeds is given twice"),
         ({"assignments": ["seeds=three"]}, "seeds: must be int 2..100, got 'three'"),
         ({"assignments": ["seeds=3.5"]}, "seeds: must be int 2..100, got 3.5"),
         ({"assignments": ["scale=3"]}, r"scale: must be float 0.5..2, got 3"),
