@@ -194,7 +194,7 @@ for d in sgd_dims:
 #
 # and the loss depends on nothing else. The mean over negatives needs no sampling, because it factorises over the signs: $\mathbb E_{u_B}e^{\tau^2u_A^\top Gu_B}=\prod_j\cosh\bigl(\tau^2(G^\top u_A)_j/\sqrt d\bigr)$. What is left is a sum over the signs of a pair, up to a common sign: {glue:text}`ab-states:.0f` terms for the $r$ and $d$ of this page. So every loss and gradient below is exact unless we say otherwise.
 #
-# With $D=\operatorname{diag}(\sigma_1^2,\dots,\sigma_r^2,\sigma_\xi^2,\dots)$ and the *force* $M=-\tau^{-2}\,\partial\mathcal L/\partial G$ the gradient flow is
+# With $D=\operatorname{diag}(\sigma_1^2,\dots,\sigma_r^2,\sigma_\xi^2,\dots)$ and the *force* $M=-\tau^{-2}\,\partial\mathcal L/\partial G$ the gradient flow is (a ring is the velocity, $d/dt$)
 #
 # $$
 # \begin{aligned}
@@ -1008,7 +1008,7 @@ glue.figure(fig, "ab-plot-fig-1")
 
 # %% [markdown]
 # ```{glue:figure} ab-plot-fig-1
-# :alt: Three rows of three panels. Alignment rises to one and noise falls with and without negatives, at four dimensions. The condition number rises with the dimension; without negatives it stays, with them it falls to one. In the last row, with one temperature throughout, it also rises and falls, the higher the larger the dimension.
+# :alt: Three rows of three panels. Alignment rises to one and noise falls with and without negatives, at four dimensions. The condition number rises with the dimension; without negatives it stays, with them it falls to one. In the last row, with one temperature throughout, it also rises and falls at large dimensions, the higher the larger the dimension; at d of 8 and a sharp contrast it only falls.
 # :name: ab-fig-1
 #
 # Two stages at infinite width; the grey line is where $\tau$ is raised. Look at the last column: the condition number rises with $d$, stays there without negatives and with them comes back to one. This is what we infer of Figure 1 of the paper, which our copy lacks. Last row: one $\tau$ throughout. The sharper the contrast, the lower the peak; the sharpest is the first to come near one, and then it is slow. <a href="#arrows:t=20&on=3"></a>

@@ -357,7 +357,7 @@ glue.number("nl-kinks", sum(top.at_kink for top in maxima))
 # :alt: Left, the eigenvalue along a pattern falls with its probability, the one across rises, and they cross at 0.382; beyond, the plane is hatched. Right, the length of a step of power iteration falls on parallel straight lines for three deviations, on the dots of the formula.
 # :name: plot-hilltop
 #
-# Look left at the crossing: left of the dotted line a pattern is an LME, right of it there is none. Right: near a pattern each step of power iteration is shorter than the one before by the ratio of the two (black dots; [appendix](nl-a-steps)).
+# Look left at the crossing: left of the dotted line a pattern is an LME, right of it there is none. Right: near a pattern each step of power iteration is shorter than the one before by the ratio of the two (black dots; [appendix](nl-a-steps)); the tilt says how far the patterns are from orthogonal, $\lVert U^\top U-I\rVert$.
 # ```
 #
 # A pattern of $q=0.2$ has the eigenvalue $0.64$ along and $0.2$ across, so it is an LME. One of $q=0.5$ has $0.25$ along and $0.5$ across, so it is none. The two are equal at $q=(3-\sqrt5)/2\approx0.382$, whatever the other patterns are. In this model $A$ is constant near $u_m$, and "LME" and "hilltop" mean the same. (The nine hills of the circle lie at kinks, where $A$ jumps, and none is an LME.)
