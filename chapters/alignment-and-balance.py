@@ -194,7 +194,7 @@ for d in sgd_dims:
 #
 # and the loss depends on nothing else. The mean over negatives needs no sampling, because it factorises over the signs: $\mathbb E_{u_B}e^{\tau^2u_A^\top Gu_B}=\prod_j\cosh\bigl(\tau^2(G^\top u_A)_j/\sqrt d\bigr)$. What is left is a sum over the signs of a pair, up to a common sign: {glue:text}`ab-states:.0f` terms for the $r$ and $d$ of this page. So every loss and gradient below is exact unless we say otherwise.
 #
-# With $D=\operatorname{diag}(\sigma_1^2,\dots,\sigma_r^2,\sigma_\xi^2,\dots)$ and the *force* $M=-\tau^{-2}\,\partial\mathcal L/\partial G$ the gradient flow is (a ring is the velocity, $d/dt$)
+# With $D=\operatorname{diag}(\sigma_1^2,\dots,\sigma_r^2,\sigma_\xi^2,\dots)$ and the *force* $M=-\tau^{-2}\,\partial\mathcal L/\partial G$ the gradient flow is (a ring: $d/dt$)
 #
 # $$
 # \begin{aligned}
@@ -642,10 +642,10 @@ glue.figure(fig, "ab-plot-b17")
 # :alt: Left, shares of the output over time at d of 1000: grey noise shrinks and one dark band takes nearly everything. Right, the final condition number rises as a straight line in the dimension on logarithmic axes for three sigmas, and stays flat without noise.
 # :name: ab-fig-b17
 #
-# Positive pairs alone. Left, at $d=1000$ and the $\sigma$ of this page: look at the dark band of the strongest signal swallow the grey one of the noise. Right, for one strongest signal and others of $\sigma=1$: the final condition number, marks for finite networks, dotted lines for the exact end {eq}`ab-eq-end`. Straight lines are powers of $d$, fitted from $10^4$ on. <a href="#arrows:t=100&d=1000"></a>
+# Positive pairs alone. Left, at $d=1000$: look at the dark band of the strongest signal swallow the grey one of the noise. Right, with other $\sigma$: the final condition number, marks for finite networks, dotted lines for the exact end {eq}`ab-eq-end`. Straight lines are powers of $d$, fitted from $10^4$ on. <a href="#arrows:t=100&d=1000"></a>
 # ```
 #
-# A bound for all $\sigma$ and all times is in the [appendix](ab-a-stage-1).
+# A general bound: [appendix](ab-a-stage-1).
 
 # %% [markdown]
 # **Aligned, not balanced.** For the theorem itself we take $\sigma_{\max}^2=4$, $d=10^6$ and several numbers of signals, at the widths 100 and $10^{10}$. At rest no noise is left and $\mathsf K_A/N_A=\mathsf K_B/N_B$, so by distances every map of full column rank scores 1, at any $m\ge r$: networks of width 100 end aligned with a condition number of several hundred. Untrained networks score {glue:text}`ab-untrained:.2f`. As a control we exchange the signals of the caption encoder: its column $p$ becomes column $p+1$.
@@ -951,7 +951,7 @@ chapter.judge(
 )
 
 # %% [markdown]
-# **One $\tau$ throughout.** The two stages are "mainly for technical purposes", the paper says, and "In our setting, similar stage-wise behavior can still be observed when using a uniform" $\tau$. The last row of the figure shows a rise and a fall at every $\tau$ that we tried, at $\tau^2=4$ and 10 from $d=50$ on. But only the soft contrast on the left has signals aligned *and quiet* at the peak, as equation (9) of the paper asks: at $\tau^2=4$ and 10, from $d=50$ on, there is still more noise than signal ([appendix](ab-a-uniform)).
+# **One $\tau$ throughout.** The two stages are "mainly for technical purposes", the paper says, and "In our setting, similar stage-wise behavior can still be observed when using a uniform" $\tau$. The last row of the figure shows a rise and a fall at every $\tau$ that we tried, from $d=50$ on. But only the soft contrast on the left has signals aligned *and quiet* at the peak, as equation (9) of the paper asks: at $\tau^2=4$ and 10, from $d=50$ on, there is still more noise than signal ([appendix](ab-a-uniform)).
 
 # %% tags=["hide-input"]
 uniform_taus = [0.3, 4.0, 10.0]
@@ -1011,7 +1011,7 @@ glue.figure(fig, "ab-plot-fig-1")
 # :alt: Three rows of three panels. Alignment rises to one and noise falls with and without negatives, at four dimensions. The condition number rises with the dimension; without negatives it stays, with them it falls to one. In the last row, with one temperature throughout, it also rises and falls at large dimensions, the higher the larger the dimension; at d of 8 and a sharp contrast it only falls.
 # :name: ab-fig-1
 #
-# Two stages at infinite width; the grey line is where $\tau$ is raised. Look at the last column: the condition number rises with $d$, stays there without negatives and with them comes back to one. This is what we infer of Figure 1 of the paper, which our copy lacks. Last row: one $\tau$ throughout. The sharper the contrast, the lower the peak; the sharpest is the first to come near one, and then it is slow. <a href="#arrows:t=20&on=3"></a>
+# Two stages at infinite width; the grey line is where $\tau$ is raised. Look at the last column: the condition number rises with $d$, stays there without negatives and with them comes back to one. This is what we infer of Figure 1 of the paper, which our copy lacks. Last row: one $\tau$ throughout. The sharper the contrast, the lower the peak. <a href="#arrows:t=20&on=3"></a>
 # ```
 
 # %% [markdown]
@@ -1306,7 +1306,7 @@ glue.figure(fig, "ab-plot-sgd")
 # %% [markdown]
 # ## Three layers and real encoders
 #
-# What follows is a stand-in for Figure 2 of the paper, with a sample of its photographs and smaller encoders, and decides nothing about it; on our photographs with human captions a constant answer beats every arm; with captions made of labels it does not ([record](ab-record)). The paper freezes a RoBERTa and a ResNet101, puts three fully-connected layers with batch norm on each and trains these on MSCOCO-2014 {cite}`lin-2014` (its Section 6). An image gets the prompt "This is a [LABEL_NAME]" of highest correlation, and this is right if it names *any* object in the image. Our text says only that the experiments support the theory, so the row below is inferred.
+# What follows is a stand-in for Figure 2 of the paper, with a sample of its photographs and smaller encoders, and decides nothing about it; on our photographs with human captions a constant answer beats every arm. The paper freezes a RoBERTa and a ResNet101, puts three fully-connected layers with batch norm on each and trains these on MSCOCO-2014 {cite}`lin-2014` (its Section 6). An image gets the prompt "This is a [LABEL_NAME]" of highest correlation, and this is right if it names *any* object in the image. Our text says only that the experiments support the theory, so the row below is inferred.
 #
 # By default the pairs are *generated*: pictures of one to four of twelve objects, with captions that name most of them, through fixed random features. The [record](ab-record) reads photographs; with human captions 130 are left for the test. One arm has $\tau^2=0.01$: by Lemma B.9 of the paper such negatives should do nothing. The control has $\tau^2=10$ and captions of other images.
 

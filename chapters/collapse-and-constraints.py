@@ -93,7 +93,7 @@ block, seed = chapter.seeds, first_seed
 #
 # Three linear models with two outputs look at the same two half moons (filled above, hollow below), start from the same outputs and lower the same loss. The first is trained without a rule, the second with its Frobenius norm held fixed, the third with two layers whose columns stay orthonormal.
 #
-# Each panel draws the two outputs as a point in the plane, one for each point of the data; each panel has a scale of its own, since the first cloud leaves every frame. The *effective rank* is 1 if the cloud is a line and 2 if the linear map from inputs to outputs has two equal singular values. Guess before you press Play: at time 3, which of the three clouds will be a line?
+# Each panel draws the two outputs as a point in the plane, one for each point of the data; each panel has its own scale. The *effective rank* is 1 if the cloud is a line and 2 if the linear map from inputs to outputs has two equal singular values. Guess before you press Play: at time 3, which of the three clouds will be a line?
 
 # %% tags=["hide-input"]
 first, second = half_moon_law()
@@ -633,7 +633,7 @@ glue.figure(fig, "cc-plot-prop-3")
 # :alt: Share of each eigenvector of C in the outputs found under seven rules. No rule and Frobenius norms keep only the first. Problems one to four keep the two negative ones, fully. Problem four at the smallest width also keeps the smallest positive one.
 # :name: cc-plot-prop-3
 #
-# Propositions 2 and 3 of the paper. How much of each eigenvector of $C$ the best solution found holds, relative to the most in its row. Look at the second column, the second negative eigenvalue: nothing without a rule and under Frobenius norms, everything under the four problems. The last row, problem (4) at $h=d$, is too narrow a network: it has to take a positive eigenvalue as well. The paper's own example is in the [appendix](cc-a-example). <a href="#clouds:t=8"></a>
+# Propositions 2 and 3 of the paper. How much of each eigenvector of $C$ the best solution found holds, relative to the most in its row. Look at the second column, the second negative eigenvalue: nothing without a rule and under Frobenius norms, everything under the four problems. The last row, problem (4) at $h=d$, is too narrow a network: it has to take a positive eigenvalue as well. <a href="#clouds:t=8"></a>
 # ```
 
 # %% [markdown]
@@ -901,11 +901,11 @@ glue.figure(fig, "cc-plot-ends")
 # :alt: Left, paths of one output in the plane of two eigenvectors. Unconstrained paths leave the unit circle, constrained ones bend to plus or minus e1, and dots of the closed form lie on them. Right, shares of eigenvectors for several outputs, of which as many rise to one as there are negative eigenvalues.
 # :name: cc-plot-ends
 #
-# Theorem 3 of the paper, and beyond. Left, one output: from each start the unconstrained path (vermilion) and the path of equation (9) of the paper (blue). Look at each blue path: where the vermilion one leaves the circle, it ends at length 1, in a star $\pm e_1$; the dots on it are the solution above. Right, several outputs, with one negative eigenvalue (dashed) and with several (solid); blue are the shares of negative eigenvalues, grey those of the others. Count the lines that end at 1: $\min(z,\#\text{negative})$. <a href="#clouds:t=8&nu=2.5"></a>
+# Theorem 3 of the paper, and beyond. Left, one output: from each start the unconstrained path (vermilion) and the path of equation (9) of the paper (blue). Look at each blue path: where the vermilion one leaves the circle, it ends at length 1, in a star $\pm e_1$; the dots on it are the solution above. Right, several outputs, with one negative eigenvalue (dashed) and with several (solid); blue: negative eigenvalues. Count the lines that end at 1: $\min(z,\#\text{negative})$. <a href="#clouds:t=8&nu=2.5"></a>
 # ```
 
 # %% [markdown]
-# With two outputs and two negative eigenvalues the third cloud ends as the data themselves, turned: <a class="again" href="#clouds:t=8">the clouds at their end</a>.
+# With two negative eigenvalues the third cloud ends as the data, turned: <a class="again" href="#clouds:t=8">the clouds at their end</a>.
 
 # %% [markdown]
 # ## Descent and the equation: one curve of directions, two clocks
@@ -1097,7 +1097,7 @@ glue.figure(fig, "cc-plot-fig-3")
 # Figure 3 of the paper. Left, loss of (11) of the paper, solid, and of (12), dashed. Middle, outputs of six starts at the smallest width; stars are $\pm e_1$. Both are as caption and text say ([appendix](cc-a-figure-3)). Right, ours: largest distance of the two flows for five spectra. Look how the points follow the dotted lines, of slope $-\min(\gamma,1)$. <a href="#clouds:t=1.5&nu=2.5&size=-0.1"></a>
 # ```
 #
-# <a class="again" href="#clouds:t=1.5&nu=2.5&size=-0.1">The clouds again</a>: tick "project the weights, not the gradients", and the third one moves little, at any time.
+# <a class="again" href="#clouds:t=1.5&nu=2.5&size=-0.1">The clouds again</a>: tick "project the weights, not the gradients", and the third moves little.
 
 # %% [markdown]
 # ## Wide networks are almost linear: relative to what?
@@ -1112,7 +1112,7 @@ glue.figure(fig, "cc-plot-fig-3")
 #
 # *Why.* By Taylor $\lvert\phi(s)-s\rvert\le\frac c2s^2$ at each of $h$ units. {prf:ref}`Lemma 2 of the paper <cc-lem-2>` bounds the entries of $W_1$, with a constant $L$ of its own, so by Cauchy–Schwarz every $w_i^\top x$ is at most $\sqrt d\,\lVert x\rVert L\log h/\sqrt h$. The norm of the $h$ errors is at most $\sqrt h$ times the largest of them, and $\lVert W_2\rVert=1$ adds nothing.
 #
-# The theorem holds if *one* constant $K$ serves all widths. We also test the worst $W_2$, which is aligned with the errors.
+# The theorem holds if *one* constant $K$ serves all widths. We also test the worst $W_2$, aligned with the errors.
 
 # %% [markdown]
 # ```{strip}
@@ -1268,7 +1268,7 @@ chapter.judge(
 )
 
 # %% [markdown]
-# *ReLU.* "While ReLU only fulfills $\phi(0)=0$ the overall picture still is consistent with tanh but with slower convergence." The difference does fall as long as $t^*$ has not passed, and long after it no longer. There is a reason. Since $\max(y,0)-\max(-y,0)=y$, the odd part of ReLU is half the identity. The twin is odd, and once its singular values are 1, which for $d=z=2$ happens long after $t^*$, its output has length $\lVert x\rVert$. So then the two differ by at least $\frac12\lVert x\rVert$ on $x$ or on $-x$, at any width.
+# *ReLU.* "While ReLU only fulfills $\phi(0)=0$ the overall picture still is consistent with tanh but with slower convergence." The difference does fall as long as $t^*$ has not passed, and long after it no longer. Since $\max(y,0)-\max(-y,0)=y$, the odd part of ReLU is half the identity. The twin is odd, and once its singular values are 1, which for $d=z=2$ happens long after $t^*$, its output has length $\lVert x\rVert$. So then the two differ by at least $\frac12\lVert x\rVert$ on $x$ or on $-x$, at any width.
 
 # %% tags=["hide-input"]
 start_and_early = {"epoch 0": 0, f"mean of the pairs, epoch {early}": -1}
@@ -1407,7 +1407,7 @@ glue.figure(fig, "cc-plot-fig-2")
 # :alt: Four panels for tanh, soft, ReLU and sigmoid, ten networks a point. Relative to the linear outputs and in units of t star, tanh falls with the width at all times, ReLU is of order one at all times.
 # :name: cc-plot-ratio
 #
-# Ours: the difference over the size of the outputs, against time in units of $t^*$ (shorter lines: the mean of the pairs). Look whether the lines of wider networks lie lower: at every time for tanh, at none for ReLU. With "soft" they do for some tens of $t^*$, until the widths come together.
+# Ours: the difference over the size of the outputs, against time in units of $t^*$ (shorter lines: the mean of the pairs). Look whether the lines of wider networks lie lower: at every time for tanh, for tens of $t^*$ with "soft", at none for ReLU.
 # ```
 
 # %% [markdown]
@@ -1429,7 +1429,7 @@ glue.figure(fig, "cc-plot-fig-2")
 # :::{admonition} Quick question: what is the odd part of ReLU, and can the difference of a ReLU network from its linear twin vanish?
 # :class: dropdown
 #
-# Half of the identity. So *relative* to the linear output the difference cannot vanish, at any width; the difference itself does at any fixed time, because $t^*$ grows with $h$: a wide enough network has not reached it.
+# Half of the identity. So *relative* to the linear output the difference cannot vanish, at any width; the difference itself does at any fixed time, as $t^*$ grows with $h$.
 # :::
 
 # %% [markdown]
@@ -1507,7 +1507,7 @@ glue.figure(fig, "cc-plot-fig-4b")
 # :alt: Held-out accuracy on MNIST. Gradient descent and the differential equation agree for every pair of digits; for 4 and 9 they are hardly better than the outputs before training.
 # :name: cc-plot-fig-4b
 #
-# Figure 4 of the paper, right, on MNIST, 200 images of a class. Look at 4 and 9: (11) and (12) of the paper agree, as for every pair, but are hardly better than the outputs before training. A likely reason: the constraint keeps the two directions of most variance, whether or not these tell a 4 from a 9.
+# Figure 4 of the paper, right, on MNIST, 200 images of a class. Look at 4 and 9: (11) and (12) of the paper agree, but are hardly better than the outputs before training. A likely reason: the constraint keeps the two directions of most variance, whether or not these tell a 4 from a 9.
 #
 # ```{glue:figure} cc-plot-fig-4b
 # :alt: Held-out accuracy of a linear classifier for five pairs of digits. Gradient descent and the differential equation agree within a point for every pair; the outputs before training are far lower.
@@ -1532,7 +1532,7 @@ glue.figure(fig, "cc-plot-fig-4b")
 # **What is open.**
 #
 # - *More than one output.* The limit for any $z$ is proved in the [appendix](cc-a-any-z); a solution like that for one output is not known.
-# - *Almost linear, relative to what?* What holds for the ratio, and at times of order $\log h$, is open.
+# - *Almost linear, relative to what?* The ratio, and times of order $\log h$, are open.
 # - *Which projection to take.* Projecting the weights lowers the loss faster at first; over a whole run it need not.
 #
 # **Where to go next.** [Alignment and balance](alignment-and-balance.ipynb) has a loss under which negatives level signals of unequal strength, where here it takes a constraint. In [Nonlinearity](nonlinearity.ipynb) ReLU escapes to other optima without any constraint. [Feature decoupling](feature-decoupling.ipynb) changes the augmentation instead. [One testbed](one-testbed.ipynb) tries collapse and constraint in the other papers' worlds.

@@ -719,7 +719,7 @@ glue.figure(fig, "fd-plot-curve")
 # :alt: Share of the weights in the span of the dictionary against a common clock. Runs with and without a mask rise along one logistic curve; open markers are the stops of the runs without a mask, filled ones those of the masked runs. By default the open ones are on its lower part, the filled ones where it is nearly one, clearly below it.
 # :name: fd-fig-curve
 #
-# One run for each $d_1$ (the number at its stop), with a mask (blue, filled) and without (vermilion, open). The title has means over starts, a marker is one run. Look where the markers stop. Black is {eq}`fd-eq-share`; dotted, how far the [noise of a batch](fd-a-stage-one) holds a run below it. <a href="#masks:both=100&stage=100"></a>
+# One run for each $d_1$ (the number at its stop), with a mask (blue, filled) and without (vermilion, open). Look where the markers stop. Black is {eq}`fd-eq-share`; dotted, how far the [noise of a batch](fd-a-stage-one) holds a run below it. <a href="#masks:both=100&stage=100"></a>
 # ```
 #
 # The two stops in a single neuron: <a class="again" href="#masks:both=100&stage=100">without a mask it is grown before it has turned to the signal</a>.
@@ -1278,7 +1278,7 @@ glue.figure(fig, "fd-plot-axes")
 # :alt: Four heat maps of neurons against atoms and dense directions at the start, at T1, half way and at the end. By default all entries are faint at the start, at T1 the block of atoms is shaded with a faint staircase, at the end most rows have one dark entry on it, and the dense block is nearly white.
 # :name: fd-fig-axes
 #
-# One masked run: each neuron's coefficients on the atoms (left block) and on 24 dense directions (right block). Before training the best atom holds {glue:text}`fd-best-start:.2f` of a neuron. Look from the second map on where dark squares gather; rows are sorted by the atom that they end on, so that it shows faintly before.
+# One masked run: each neuron's coefficients on the atoms (left block) and on 24 dense directions (right block). Before training the best atom holds {glue:text}`fd-best-start:.2f` of a neuron. Rows are sorted by their last atom; look where dark squares gather.
 # ```
 #
 # ````{prf:theorem} 3.4 and E.1 of the paper, restored
@@ -1552,7 +1552,7 @@ glue.figure(fig, "fd-plot-energy")
 # :alt: Trained bias over the weights' length against the squared length over the temperature. Solid lines are with a mask, dashed ones without. By default the solid ones dip below zero, cross it again at about the same energy and end above; the dashed ones fall and stay below.
 # :name: fd-fig-energy
 #
-# Trained biases against the energy $\lVert w\rVert^2/\tau$, for several $N$ and $\tau$, followed for five eighths of the steps. Look where the solid lines, with a mask, cross zero: at energies from {glue:text}`fd-cross-low:.2f` to {glue:text}`fd-cross-high:.2f`. Dashed, without a mask.
+# Trained biases against the energy $\lVert w\rVert^2/\tau$, for several $N$ and $\tau$, followed for five eighths of the steps. Look where the solid lines, with a mask, cross zero: at energies from {glue:text}`fd-cross-low:.2f` to {glue:text}`fd-cross-high:.2f`.
 # ```
 
 # %% [markdown]
@@ -1813,7 +1813,7 @@ glue.figure(fig, "fd-plot-ceiling")
 # %% [markdown]
 # ## Four figures, twice
 #
-# The paper's figures are about a Wide-ResNet on images. We look first where the theory lives.
+# The paper's figures are about a Wide-ResNet on images.
 #
 # ### In the model
 #
@@ -2037,7 +2037,7 @@ glue.figure(fig, "fd-plot-clusters")
 # :alt: The model. Two t-SNE maps: with neither mask nor threshold classes are mixed, with both they form islands; bars show how many ReLUs fire with trained biases, fewer with a mask.
 # :name: fd-fig-clusters
 #
-# t-SNE {cite}`van-der-maaten-hinton-2008` of data with one active atom, coloured by atom and sign, and how many ReLUs fire when biases are trained. Left, a network with neither mask nor threshold, right, with both. Look for islands, and at the two right bars.
+# t-SNE {cite}`van-der-maaten-hinton-2008` of data with one active atom, coloured by atom and sign, and how many ReLUs fire when biases are trained. Look for islands, and at the two right bars.
 # ```
 
 # %% [markdown]
@@ -2148,7 +2148,7 @@ for name in (n for n in found["full"] if n not in left_out and "planted" not in 
 print(f"fine detail of white noise: {white_share(shown[0].shape[-1]):.2f}")
 
 # %% [markdown]
-# The paper says: shape features of supervised and contrastive networks look alike, and supervised ones hold "much more" color features; without augmentation features are "completely meaningless" dense patterns, and with crop-resize alone color remains; clusters form, and firing is sparse, only with suitable augmentation. The table has what we measured, the strip of cards below what it decides; [how](fd-a-image-rows) is in the appendix.
+# The paper says: shape features of supervised and contrastive networks look alike, and supervised ones hold "much more" color features; without augmentation features are "completely meaningless" dense patterns, and with crop-resize alone color remains; clusters form, and firing is sparse, only with suitable augmentation. The table has what we measured, the cards below what it decides ([how](fd-a-image-rows)).
 
 
 # %% tags=["hide-input"]

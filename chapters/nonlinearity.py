@@ -117,7 +117,7 @@ author = TokenTraining()
 #
 # The nine points lie on the unit circle; they are those of Figure 8 of the paper. A filter is a direction in the plane, $w=(\cos\theta,\sin\theta)$. It turns each point $x$ into one number, $h(w^\top x)$, where $h$ is the activation. Training turns the filter so that these nine numbers vary more and more: it climbs the **energy** $\tfrac12\mathbb V[h(w^\top x)]$, half their variance. Over the angle this is a curve; its local maxima are **hills**.
 #
-# For a linear filter the curve is a wave with two hills of equal height, at opposite angles. A ReLU filter, $h=\max(w^\top x,0)$, sees only the points in its own half plane; all others give zero. What does this do to the hills?
+# For a linear filter the curve is a wave with two hills of equal height, at opposite angles. A ReLU filter, $h=\max(w^\top x,0)$, sees only points in its half plane; others give zero. What does this do to the hills?
 
 # %% tags=["hide-input"]
 nine = on_circle(math.pi * torch.tensor(FIGURE_8_POINTS))
@@ -357,7 +357,7 @@ glue.number("nl-kinks", sum(top.at_kink for top in maxima))
 # :alt: Left, the eigenvalue along a pattern falls with its probability, the one across rises, and they cross at 0.382; beyond, the plane is hatched. Right, the length of a step of power iteration falls on parallel straight lines for three deviations, on the dots of the formula.
 # :name: plot-hilltop
 #
-# Look left at the crossing: left of the dotted line a pattern is an LME, right of it there is none. Right: near a pattern each step of power iteration is shorter than the one before by the ratio of the two (black dots; [appendix](nl-a-steps)); the tilt says how far the patterns are from orthogonal, $\lVert U^\top U-I\rVert$.
+# Look left at the crossing: left of the dotted line a pattern is an LME, right of it there is none. Right: near a pattern each step of power iteration is shorter than the one before by the ratio of the two (black dots; [appendix](nl-a-steps)). Tilt: $\lVert U^\top U-I\rVert$.
 # ```
 #
 # A pattern of $q=0.2$ has the eigenvalue $0.64$ along and $0.2$ across, so it is an LME. One of $q=0.5$ has $0.25$ along and $0.5$ across, so it is none. The two are equal at $q=(3-\sqrt5)/2\approx0.382$, whatever the other patterns are. In this model $A$ is constant near $u_m$, and "LME" and "hilltop" mean the same. (The nine hills of the circle lie at kinks, where $A$ jumps, and none is an LME.)
@@ -919,7 +919,7 @@ chapter.judge("thm-5", observed=error, control=without)
 # :alt: The smallest start that wins falls as the vote grows; circles from the flow lie on the black curve of equal y plus b, and the dashed curve of equal blow-up times is flatter.
 # :name: plot-vote
 #
-# Theorem 6 of the paper in the plane, $g(y)=y+b$ with $b_2=1$ for the rival and $b_1=1+c$ for the pattern with the vote: the smallest $y_1(0)$ from which the flow on the circle ends at $u_1$. Look at the slope: a vote lets weaker starts win, on the circle more than without the projection (dashed: by the times $t^*$ at which a coordinate would become infinite). <a href="#circle:vote=0.3&filter=1&at=-20"></a>
+# Theorem 6 of the paper in the plane, $g(y)=y+b$ with $b_1=1+c$, $b_2=1$: the smallest $y_1(0)$ from which the flow on the circle ends at $u_1$. Look at the slope: a vote lets weaker starts win, on the circle more than without the projection (dashed: by the times $t^*$ at which a coordinate would become infinite). <a href="#circle:vote=0.3&filter=1&at=-20"></a>
 # ```
 #
 # In networks, too, the pull [sends more filters](nl-a-arrivals) to the token that tells $z$.
@@ -1017,7 +1017,7 @@ print("two views: ", *(letters(v) for v in pair))
 # :alt: For four places the weights of 15 filters over 20 tokens. With ReLU nearly every row has one positive cell below a marked candidate, or none; with linear activation every row has cells of either sign below all three candidates and paler ones elsewhere.
 # :name: plot-fig-5
 #
-# Figure 5 of the paper with the $d=20$ of its text. Rows are filters, columns tokens, triangles candidates. Look along a row: with ReLU one coloured cell, below a triangle (a pale one is small beside the largest weight of its place), or none, except for a rare mixture; with linear activation several, of either sign.
+# Figure 5 of the paper with $d=20$. Rows are filters, columns tokens, triangles candidates. Look along a row: with ReLU one coloured cell, below a triangle, or none, except for a rare mixture; with linear activation several, of either sign.
 # ```
 
 # %% [markdown]

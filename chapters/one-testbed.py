@@ -118,7 +118,7 @@ glue.explorable(fig, "vessel", alt)
 # %% [markdown]
 # The water in a shaft is its share of the network's output, times $\tau^2$; dashed, the level by a [formula](ot-proof). Your browser trains the network by the loss of infinitely many negatives. At <a href="#vessel:tau=0.3">a small τ²</a> the deepest shaft takes most of it; at <a href="#vessel:tau=4">a large one</a> noise is flooded. A network that <a href="#vessel:tau=0.5&amp;learn=1">learns τ²</a> stops at the brim. If it <a href="#vessel:tau=0.5&amp;learn=1&amp;sampled=1">draws 64 pairs at each step</a>, it ends a little over the brim.
 #
-# So *a linear contrastive learner that learns its temperature measures the canonical correlations of its two views, and the temperature counts them.* That is a theorem about the optimum, for one encoder whose outputs have root mean square norm 1, many negatives, enough outputs and centred Gaussian views of one covariance. With two encoders a learned $\tau^2$ ends near the count if it starts below, and stays above if it starts above. CLIP's outputs have unit length, and its number [is no such count](ot-clip). If the temperature is fixed instead, the learner gives up the weakest directions, or lets noise in. For linear networks and Gaussian views four worlds would be one, because views enter through their correlations alone.
+# So *a linear contrastive learner that learns its temperature measures the canonical correlations of its two views, and the temperature counts them.* That is a theorem about the optimum, for one encoder whose outputs have root mean square norm 1, many negatives, enough outputs and centred Gaussian views of one covariance. Two encoders end near the count only from a $\tau^2$ below it. CLIP's outputs have unit length, and its number [is no such count](ot-clip). If the temperature is fixed instead, the learner gives up the weakest directions, or lets noise in. For linear networks and Gaussian views four worlds would be one, because views enter through their correlations alone.
 #
 # (ot-seven-counts)=
 # How far the learned $\tau^2$ ends above or below the count, in percent of it ([why](ot-seven)):
@@ -442,7 +442,7 @@ chapter.judge("private", **private_shares(block))
 # (ot-clip)=
 # ### If you come from CLIP
 #
-# $\tau^2$ is its `logit_scale.exp()`. It starts at $1/0.07=14.3$ and is [clipped at 100](https://github.com/openai/CLIP/issues/46), where a long training [usually ends](https://github.com/mlfoundations/open_clip/issues/214); on their own data some saw it [fall to 1](https://github.com/mlfoundations/open_clip/issues/815). CLIP's outputs have unit length, which makes it a different loss:
+# $\tau^2$ is its `logit_scale.exp()`. It starts at $1/0.07=14.3$ and is [clipped at 100](https://github.com/openai/CLIP/issues/46), where a long training [usually ends](https://github.com/mlfoundations/open_clip/issues/214); on their own data some saw it [fall to 1](https://github.com/mlfoundations/open_clip/issues/815). Its outputs have unit length, which is a different loss:
 #
 # - *Equal correlations* have a formula, unequal ones a [fixed point](ot-a-beyond). The strongest direction is exaggerated, about twofold: $\rho=.9,\,.7,\,.5,\,.3,\,.1$ end at 3.6 and not at their sum, 2.5.
 # - *While pairs are hard to tell apart* $\tau^2$ grows with what there is to count. *Once a batch is told apart without errors* it no longer does: 64 directions of $\rho=.9$ end lower than 64 of $.6$ ([appendix](ot-a-solved)). Then the number says how training went, and not what is shared.
@@ -471,7 +471,7 @@ chapter.judge("private", **private_shares(block))
 # (ot-seven)=
 # ### The count, in its own world and in six others
 #
-# The small table [near the headline](ot-seven-counts) has the numbers, from the [records](ot-record), so that the smaller run of this page prints slightly other ones below; that of digits is from this page, in the [appendix](ot-a-real-temperature), started at $\tau^2=1$. The count is right where views are Gaussian. It is nearly right where correlations are weak, as in sparse codes, where all $\rho$ are near .2 ([why](ot-a-beyond)). Elsewhere InfoNCE counts wrong, most of all in two modalities, which share signs exactly. Of the features of a frozen network our sample is too small to tell.
+# The small table [near the headline](ot-seven-counts) has the numbers, from the [records](ot-record) (the smaller run below prints slightly others), of digits from this page's [appendix](ot-a-real-temperature). The count is right where views are Gaussian. It is nearly right where correlations are weak, as in sparse codes, where all $\rho$ are near .2 ([why](ot-a-beyond)). Elsewhere InfoNCE counts wrong, most of all in two modalities, which share signs exactly. Of the features of a frozen network our sample is too small to tell.
 #
 # With the spectral loss {cite}`haochen-2021` the quadratic form holds by definition, for centred views of any distribution in independent pairs. In two modalities, with two encoders, it counts because it starts from below.
 #
@@ -496,14 +496,12 @@ for name in WORLDS:
 chapter.judge("spectral", **counted)
 
 # %% [markdown]
-# What remains is narrow and exact. What reaches further is the fixed temperature.
+# What reaches further is the fixed temperature.
 
 
 # %% [markdown]
 # (ot-corners)=
 # ## Four effects in one formula
-#
-# Read the formula at its ends.
 #
 # | effect | paper | in the formula |
 # |---|---|---|
@@ -512,7 +510,7 @@ chapter.judge("spectral", **counted)
 # | Masks remove dense noise | {cite:t}`wen-li-2021` | a mask sets the $\rho$ of noise to 0; without it, and with equal views, every direction has $\rho=1$, and with enough outputs the network whitens ([chapter](feature-decoupling.ipynb)) |
 # | Non-linearity finds patterns | {cite:t}`tian-2023` | not in it: the formula speaks of linear networks ([chapter](nonlinearity.ipynb)) |
 #
-# The first two look opposite. In the formula they are two temperatures: for centred outputs of fixed norm a loss that is linear in the similarities is the limit $\tau^2\to0$, in which negatives leave no trace; with a finite $\tau^2$ they fill the weaker shafts. In neither do negatives remove noise: what removes it is a view maker that lets $\rho$ be 0. See it: <a class="again" href="#vessel:tau=1&amp;private=6&amp;coupled=1">noise that both views show alike</a> (ρ = 1) wins over features that they show in part; redraw it for each view (its ρ at 0), and it is gone.
+# The first two look opposite. In the formula they are two temperatures: for centred outputs of fixed norm a loss that is linear in the similarities is the limit $\tau^2\to0$, in which negatives leave no trace; with a finite $\tau^2$ they fill the weaker shafts. In neither do negatives remove noise: what removes it is a view maker that lets $\rho$ be 0. <a class="again" href="#vessel:tau=1&amp;private=6&amp;coupled=1">noise that both views show alike</a> (ρ = 1) wins over features that they show in part; redraw it for each view (its ρ at 0), and it is gone.
 #
 # These are readings of optima. The papers prove more, about the way there.
 
@@ -527,9 +525,9 @@ chapter.judge("spectral", **counted)
 # (ot-table)=
 # ## The table
 #
-# From each paper we take two to four statements that make sense in every world (for Tian's paper, from its figures rather than its theorems). Rows with a star are ours in part: R2 and W2 are proved in the papers for their own data, E2 and E3 compare with InfoNCE and with balance, which the paper does not do, T3 is a popular reading that no paper states. L2 and L3 are ours. **A world in which a row fails says nothing against the paper**, which speaks of its own.
+# From each paper we take two to four statements that make sense in every world (Tian's from figures, not theorems). Rows with a star are ours in part: R2 and W2 are proved in the papers for their own data, E2 and E3 compare with InfoNCE and with balance, which the paper does not do, T3 is a popular reading that no paper states. L2 and L3 are ours. **A world in which a row fails says nothing against the paper**, which speaks of its own.
 #
-# Guess before you look. Some statements hold wherever we try them, others need something that only their own world has. Which?
+# Guess before you look: which hold wherever we try them?
 #
 # Each row has a number, a line that it has to reach, and a control that must not reach it. Line, control and *what we expect of each world* were written down after pilots on other seeds. Arms start alike and move by steps of the same relative length. The row of a paper is read abroad only if it holds at home, in the same code. The controls of E1, E3 and L3 are far off, and are no rivals.
 
@@ -552,9 +550,6 @@ for world in COLUMNS if robust_seeds else ():
 # %% tags=["hide-input"]
 outcomes_found = with_changes(cell_outcomes(table_cells), changed)
 table_words = {row: row_words(outcomes_found[row], ROWS[row]) for row in table_cells}
-
-# %% [markdown]
-# Each square's word is computed from its numbers ([how](ot-a-table)).
 
 # %% tags=["hide-input", "remove-output"]
 short = {
@@ -643,7 +638,7 @@ glue.figure(fig, "ot-plot-table", html=table_html(table_title, COLUMNS, table_li
 # :alt: A table of fourteen statements by four worlds. A full dot says that the statement travels, a half dot that it needs conditions, an empty one that it does not travel. Below each number is the control's, in grey. E1, E3 and W1 have full dots in all worlds. T1 and T2 have a full dot in tokens only.
 # :name: ot-fig-table
 #
-# Fourteen statements in four worlds: mean over seeds with its 95 % interval, the control in grey, 999 at most, and the line under each statement. Half a dot: the variants of this world decide both ways, and the number is that of one of them; the card names the others. The framed cell is the paper's own world and setting; T1 and T2 hold there with receptive fields, not with full connections. \*: ours in part. W1 and W4 count factors of ten. Look along the rows: E1, E3 and W1 hold in every world; R2, W2 and W3 depend on the data, T1 and T2 on what a neuron can see.
+# Fourteen statements in four worlds: mean over seeds with its 95 % interval, the control in grey, 999 at most, and the line under each statement. Half a dot: variants of this world decide both ways, the number is one of them. The framed cell is the paper's own world and setting; T1 and T2 hold there with receptive fields, not with full connections. \*: ours in part. W1 and W4 count factors of ten. Look along the rows: E1, E3 and W1 hold in every world; R2, W2 and W3 depend on the data, T1 and T2 on what a neuron can see.
 # ```
 #
 # ### Esser et al.: what a constraint does
@@ -654,7 +649,7 @@ glue.figure(fig, "ot-plot-table", html=table_html(table_title, COLUMNS, table_li
 chapter.judge("e1", **arms_of_claim("e1", table_cells["e1"]), regime=in_regime)
 
 # %% [markdown]
-# Orthonormal layers have a budget per direction, so that no direction can win. For linear layers that does the work of negatives in three worlds in this run, where modalities stay open, and in all four in the long run. It does not change the balance: the network shows the data's spectrum.
+# Orthonormal layers have a budget per direction, so that no direction can win. For linear layers that does the work of negatives, in the long run in all four worlds. It does not change the balance: the network shows the data's spectrum.
 
 # %% tags=["hide-cell", "nbval-check-output"]
 chapter.judge("e2", **arms_of_claim("e2", table_cells["e2"]), regime=in_regime)
@@ -707,7 +702,7 @@ glue.figure(fig, "ot-plot-negatives")
 # :alt: Two rows of four panels against the inverse temperature, features kept and private variance dropped, in four worlds. Kept rises in tokens and half moons, with a fall at the end in tokens; in two modalities it is flat. Dropped falls, in tokens to a level. A dotted line marks the sum of the correlations, a grey one the untrained network, a green cross positives alone.
 # :name: ot-fig-negatives
 #
-# What negatives do: features *kept* (the R² of a linear probe, as in E2) and private variance *dropped* (times, at most 10⁵). Green: positives alone. Grey line: untrained. Dotted: $\tau^2=\sum_j\rho_j$. Look at modalities in the lower row, beyond the dotted line: far less is dropped. In tokens and half moons the fall is slower. The title counts the worlds where $\tau^2=20$ drops less than half of what $\tau^2=0.2$ drops. No claim judges this figure. <a href="#vessel:tau=4"></a>
+# What negatives do: features *kept* (the R² of a linear probe, as in E2) and private variance *dropped* (times, at most 10⁵). Green: positives alone. Grey line: untrained. Dotted: $\tau^2=\sum_j\rho_j$. Look at modalities in the lower row, beyond the dotted line: far less is dropped. Title: worlds where $\tau^2=20$ drops less than half of $\tau^2=0.2$. No claim judges this figure. <a href="#vessel:tau=4"></a>
 # ```
 
 # %% tags=["hide-input", "nbval-check-output"]
@@ -767,7 +762,7 @@ glue.figure(fig, "ot-plot-coupled")
 # :alt: Left, the private share of the outputs in four worlds: high with coupled views and before training, lower with views apart, by a factor of about ten in sparse codes and of hundreds or more elsewhere. Right, the distance of the signal-to-noise ratio from the law in six cells: trained networks lie left of a dotted line, the control far right of it.
 # :name: ot-fig-coupled
 #
-# Left: private share of the outputs' variance with coupled views (blue), with views apart (orange; in sparse codes masks) and before training (grey), $\tau^2=1$. Right: how far shared over private variance is from $\sum_j\rho_j/(D-\sum_j\rho_j)$, with the $\rho_j$ of views apart and $D$ the rank of the inputs: with coupled views (blue), and with views apart (grey). Look at the pairs on the right: with noise three times as strong the law holds as well. <a href="#vessel:tau=1&private=6&coupled=1"></a>
+# Left: private share of the outputs' variance with coupled views (blue), with views apart (orange; in sparse codes masks) and before training (grey), $\tau^2=1$. Right: how far shared over private variance is from $\sum_j\rho_j/(D-\sum_j\rho_j)$, ($\rho_j$ of views apart, $D$ the rank of $x$), with coupled views (blue), and with views apart (grey). Look at the pairs on the right: with noise three times as strong the law holds as well. <a href="#vessel:tau=1&private=6&coupled=1"></a>
 # ```
 
 # %% [markdown]
@@ -834,10 +829,10 @@ glue.figure(fig, "ot-plot-beyond")
 # Differences that no share explains: means over seeds with 95 % intervals, dotted the line to reach. Full dots reach it, empty ones fall short, grey ones are open. Look at what the full dots have in common: sparse features for thresholds, a place per neuron for ReLU.
 # ```
 #
-# ReLU alone, fully connected, shows no more single features than linear neurons do (T2). It keeps more than a linear network in tokens, less in the other three worlds (row T3 of the table).
+# ReLU alone, fully connected, shows no more single features than linear neurons do (T2). It keeps more than a linear network in tokens, less in the other three worlds (T3).
 
 # %% [markdown]
-# Is a miss a matter of rate or time? Nearly never, as the longer run behind the [record](ot-record) finds, which trains each again at a third of the rate, at three times the rate and in twice the steps; the folded card has the share.
+# Is a miss a matter of rate or time? Nearly never: the longer run behind the [record](ot-record) trains each again at a third of the rate, at thrice the rate and in twice the steps.
 
 # %% tags=["hide-input"]
 stands = standings(changed)
@@ -1035,7 +1030,7 @@ chapter.judge(
 # (ot-own)=
 # ## Your own world
 #
-# Choose a world, its views, a network and a loss; noise is added to both views, and the temperature changes.
+# Choose a world, its views, a network and a loss; noise is added to both views, the temperature changes.
 #
 # ```sh
 # clbook run one-testbed -p own_world=sparse-codes -p own_loss=spectral
