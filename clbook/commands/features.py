@@ -82,7 +82,9 @@ def read_features(path: Path) -> np.ndarray:
         if "Object arrays" in str(error):
             wanted = "save numbers, as in np.save(path, np.stack(list))"
             raise BookError(f"{path}: holds Python objects, which are not read; {wanted}") from None
-        raise BookError(f"{path}: is no complete .npy file ({cut(str(error), 120)}); np.save writes one") from None
+        why = cut(str(error), 120)
+        held = " that memory can hold" * isinstance(error, MemoryError)
+        raise BookError(f"{path}: is no complete .npy file{held} ({why}); np.save writes one") from None
     if array.ndim != 2 or 0 in array.shape:
         raise BookError(f"{path}: must have the shape [rows, columns], got {list(array.shape)}")
     if array.dtype.kind not in "fiu":

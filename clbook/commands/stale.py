@@ -37,8 +37,8 @@ def command(root: Path, chapters: list[str] | None, json: bool) -> int:
 
 def changes(files: ChapterFiles) -> list[str]:
     """What notebooks and records show otherwise than their runs and sources, and what cannot be compared, and why."""
-    other = [path for path in files.records() if path.stem != "default" and not files.profile(path.stem).is_file()]
-    lines = [f"records/{files.name}/{path.name}: the chapter has no such size" for path in other]
+    others = [path for path in files.records() if path.stem not in ("default", *files.profiles())]
+    lines = [f"records/{files.name}/{path.name}: the chapter has no such size" for path in others]
     for compared in (changed_outputs, other_cells):
         try:
             lines += compared(files)

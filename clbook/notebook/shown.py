@@ -176,8 +176,7 @@ def other_cells(files: ChapterFiles) -> Iterator[str]:
 def _other_cell(notebook, source: list[Cell]) -> int | None:
     """The number, from 1, of the first cell whose kind, tags or text are not those of its source, or which has none."""
     there = [(cell.cell_type, {*cell.metadata.get("tags", [])}, _plain(cell.source)) for cell in notebook.cells]
-    kinds = {True: "markdown", False: "code"}
-    named = [(kinds[cell.markdown], {*cell.tags}, _plain(_as_shown(cell))) for cell in source]
+    named = [("markdown" if c.markdown else "code", {*c.tags}, _plain(_as_shown(c))) for c in source]
     pairs = zip_longest(there, named)
     return next((number for number, (shown, written) in enumerate(pairs, 1) if shown != written), None)
 

@@ -9,6 +9,7 @@ import time
 import nbformat
 import pytest
 from checkout import ROOT, import_path
+from marked import heed_ctrl_c
 from stand_in_exercises import answered, source_file
 
 pytest.importorskip("otter", reason="otter-grader is not installed: pip install '.[class]'")
@@ -120,7 +121,7 @@ def test_ctrl_c_ends_what_a_submission_has_started_and_grading_goes_on_where_it_
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # a shell's background job ignores it
+        preexec_fn=heed_ctrl_c,
     )
     try:
         for _ in range(600):

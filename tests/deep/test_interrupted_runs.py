@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from checkout import import_path
+from marked import heed_ctrl_c
 from stand_in import SOURCE, write_stand_in
 from stand_in_pair import APPENDIX, CHAPTER, split
 
@@ -49,7 +50,7 @@ def test_an_interrupted_run_is_one_line_and_leaves_nothing(files, tmp_path, sent
         stderr=subprocess.PIPE,
         text=True,
         env=os.environ | _library() | {"LOKY_MAX_CPU_COUNT": "2"},
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # a shell's background job ignores it
+        preexec_fn=heed_ctrl_c,
     )
     try:
         deadline = time.monotonic() + 200

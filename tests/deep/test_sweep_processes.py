@@ -12,6 +12,7 @@ from contextlib import nullcontext
 import distributed
 import pytest
 from checkout import import_path
+from marked import heed_ctrl_c
 from stand_in import SOURCE, build_stand_in
 
 from clbook.common.errors import BookError
@@ -162,7 +163,7 @@ def test_an_interrupted_sweep_is_one_line_and_leaves_nothing_half_written(root):
         text=True,
         env=os.environ | {"PYTHONPATH": import_path(), "CLBOOK_ROOT": str(root)},
         start_new_session=True,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # a shell's background job ignores it
+        preexec_fn=heed_ctrl_c,
     )
     try:
         deadline = time.monotonic() + 200

@@ -18,6 +18,11 @@ SET_CHILD_SUBREAPER = 36  # of prctl: orphans come to this process, as under sys
 KERNEL, WORKER, GUARD = "ipykernel.kernelapp", "LokyProcess", "killpg"  # parts of their command lines
 
 
+def heed_ctrl_c() -> None:
+    """For `preexec_fn`: a process of a shell's background job ignores SIGINT, and so would its children."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 class Marked:
     """A command of `clbook` in a session of its own, with all that it has started."""
 
@@ -33,7 +38,7 @@ class Marked:
                 stdout=subprocess.DEVNULL,
                 stderr=stderr,
                 start_new_session=True,
-                preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # a background job ignores it
+                preexec_fn=heed_ctrl_c,
             )
 
     def alive(self) -> dict[int, str]:

@@ -52,6 +52,15 @@ def test_the_picture_is_that_of_the_kept_table_which_has_the_points_of_the_comma
     assert look_alike(blocks(drawn), blocks(PICTURE.read_bytes()))
 
 
+def test_a_point_that_is_changed_in_the_kept_table_shows(monkeypatch, tmp_path):
+    monkeypatch.setenv("CLBOOK_ROOT", str(ROOT))
+    table = kept(planned())
+    claim, changed = default_claim(table), next(row for row in table.rows if row.parameters["law_batch"] == 128)
+    changed.claims[claim] = (changed.claims[claim][0] / 4, "reproduced")
+    drawn = picture(table, claim, tmp_path / "drawn.png").read_bytes()
+    assert not look_alike(blocks(drawn), blocks(PICTURE.read_bytes()))
+
+
 def test_the_reader_of_the_page_prints_a_line_per_point(tmp_path, monkeypatch):
     """The page's own program, as it stands, on the table that the page's first command leaves."""
     monkeypatch.chdir(tmp_path)

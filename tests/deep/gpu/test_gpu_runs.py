@@ -14,6 +14,7 @@ import yaml
 from bare_machine import write_hook
 from checkout import ROOT, import_path
 from claim_row import ROW
+from marked import heed_ctrl_c
 from stand_in import SOURCE, build_stand_in
 
 HERE, OUT_OF_TIME, FIRST = Path(__file__).parent, 75, {"thm-1", "thm-1-a", "fig-1"}
@@ -112,7 +113,7 @@ def begun(root: Path, *options: str, bare: bool = True) -> subprocess.Popen:
     command = [sys.executable, "-m", "pytest", "-q", "-rs", "--tb=short", "-p", "no:cacheprovider", "-p", "on_device"]
     command += ["--confcutdir", HERE, HERE / "cases.py", "--device", "cpu", "--out", root / "out", "--minutes", "60"]
     how = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True, "cwd": ROOT}
-    how["preexec_fn"] = lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)  # a job in the background ignores it
+    how["preexec_fn"] = heed_ctrl_c
     return subprocess.Popen([*map(str, command), *options], env=os.environ | variables, **how)
 
 
