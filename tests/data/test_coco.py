@@ -239,6 +239,8 @@ def changed(folder, file, key, change):
         ("instances", "annotations", lambda rows: rows[1].update(category_id=True), "a whole number, got True"),
         ("instances", "annotations", lambda rows: rows[1].update(category_id=1.0), r"a whole number, got 1\.0"),
         ("instances", "categories", lambda rows: rows[0].update(id=-1), "id must be a whole number, got -1"),
+        ("instances", "categories", lambda rows: rows.clear(), "categories must hold one or more"),
+        ("captions", "annotations", lambda rows: rows.clear(), "annotations must hold a caption or more"),
     ],
 )
 def test_an_id_or_a_name_that_occurs_twice_or_is_none(tmp_path, file, key, change, said):

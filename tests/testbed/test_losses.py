@@ -1,12 +1,13 @@
-"""Losses of dead networks, of batches without negatives, and in half precision: an answer or a refusal, never NaN."""
+"""Losses of dead networks, of batches without negatives, of outputs of any size: an answer or a refusal, never NaN."""
 
 import math
 
 import pytest
 import torch
+from one_line_error import one_line_error
 
 from contrastive_dynamics.numerics.random_streams import stream
-from contrastive_dynamics.testbed.losses import NORMS, Alignment, Bilinear, InfoNCE, Spectral
+from contrastive_dynamics.testbed.losses import NORMS, Alignment, Bilinear, Distances, InfoNCE, Spectral
 
 WITH_NEGATIVES = {"infonce": InfoNCE, "spectral": Spectral}
 
@@ -59,3 +60,45 @@ def test_no_temperature_that_single_precision_cannot_hold(tau):
     for loss in WITH_NEGATIVES.values():
         with pytest.raises(ValueError, match="tau_squared and sides must be > 0 "):
             loss(tau)
+
+
+@pytest.mark.parametrize("norm", ["mean", "unit"])
+@pytest.mark.parametrize(("dtype", "scales"), [(torch.float32, (1e-20, 1e17)), (torch.float64, (1e-158, 1e151))])
+@pytest.mark.parametrize("make", [*WITH_NEGATIVES.values(), Distances, lambda norm: Alignment(norm)])
+def test_outputs_as_short_or_long_as_is_said_have_the_loss_of_any_multiple(make, dtype, scales, norm):
+    loss, given = make(norm=norm), outputs(dtype)
+
+    def found(scale):
+        views = [(x * scale).requires_grad_() for x in given]
+        value = loss(*views)
+        return value.detach(), *(slope * scale for slope in torch.autograd.grad(value.sum(), views))
+
+    for scale in scales:
+        for there, here in zip(found(scale), found(1.0), strict=True):
+            assert here.any() and torch.allclose(there, here, rtol=1e-3, atol=1e-6)
+
+
+@pytest.mark.parametrize("norm", ["mean", "unit"])
+@pytest.mark.parametrize("scale", [1e-30, 1e30])
+def test_beyond_these_lengths_they_count_as_dead_and_make_no_nan(scale, norm):
+    views = [(x * scale).requires_grad_() for x in outputs(torch.float32)]
+    value = InfoNCE(norm=norm)(*views)
+    slopes = torch.autograd.grad(value.sum(), views)
+    assert value.tolist() == pytest.approx([2 * math.log(64)] * 2) and not any(slope.any() for slope in slopes)
+
+
+@pytest.mark.parametrize("norm", NORMS)
+@pytest.mark.parametrize("make", [InfoNCE, Spectral, lambda norm: Alignment(norm), lambda norm: Bilinear()])
+def test_views_or_strangers_of_another_shape_are_refused(make, norm):
+    """One run was repeated for each of the other view's."""
+    (first, second), loss = outputs(), make(norm=norm)
+    others = [(first[:1], second), (first, second[:1]), (first[:, :9], second), (first[..., :3], second)]
+    for views in others:
+        with one_line_error(ValueError, r"outputs must be \[run, n, z\] in both views"):
+            loss(*views)
+    if not isinstance(loss, Alignment):
+        for strangers in ((first[:1], second), (first, second[:1]), (first, second[..., :3])):
+            with one_line_error(ValueError, r"strangers \[run, l, z\], got"):
+                loss(first, second, strangers)
+        if not isinstance(loss, Bilinear):  # a stranger for each pair
+            assert loss(first, second, (first[:, :9], second[:, :9])).isfinite().all()

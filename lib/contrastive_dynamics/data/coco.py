@@ -256,6 +256,8 @@ def _texts(found: dict) -> tuple[dict[int, list[str]]]:
         texts.setdefault(_image(record["image_id"]), []).extend([caption] if caption.strip() else [])
     if blank := [image for image, captions in texts.items() if not captions]:
         raise ValueError(f"image_id {blank[0]} has captions of blanks alone")
+    if not texts:
+        raise ValueError("annotations must hold a caption or more, got none")
     return (texts,)
 
 
@@ -295,6 +297,8 @@ def _text(found: object) -> str:
 def _columns(found: dict) -> tuple[dict[int, set[int]], list[str]]:
     """The categories of each image, as positions, and the category names in the order of their ids."""
     categories, columns = sorted((_id(c["id"]), _text(c["name"])) for c in found["categories"]), {}
+    if not categories:
+        raise ValueError("categories must hold one or more, got none")
     for what, keys in zip(("category id", "category name"), zip(*categories, strict=True), strict=False):
         _once(what, list(keys))
     position = {key: at for at, (key, _) in enumerate(categories)}

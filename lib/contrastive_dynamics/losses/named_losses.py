@@ -207,7 +207,11 @@ def mixed_loss(names: Sequence[str]) -> Loss:
 
 
 def unit_outputs(f: Tensor) -> tuple[Tensor, Tensor]:
-    """z = f/‖f‖ and ‖f‖ `[..., 1]` for f `[..., j]`; for f = 0 they are 0 and ∞, so that no gradient flows back."""
+    """z = f/‖f‖ and ‖f‖ `[..., 1]` for f `[..., j]`; for f = 0 they are 0 and ∞, so that no gradient flows back.
+
+    Outputs whose squares leave their precision count as 0, too: lengths below 1e-20 or above 1e18 in single precision,
+    below 1e-158 or above 1e152 in double.
+    """
     length = torch.linalg.vector_norm(f, dim=-1, keepdim=True)
     length = torch.where(length > 0, length, torch.inf)
     return f / length, length

@@ -87,7 +87,8 @@ def infonce_logits(f: Tensor, f_view: Tensor, tau: float, eps: float, rows: slic
         tau: temperature, > 0.
         eps: weight of the positive pair, ≥ 0.
         rows: as in `half_squared_distances`.
-    Returns: `[..., rows, N]`.
+    Returns: `[..., rows, N]`; −∞ where d²/τ is beyond the dtype, 65,504 in half precision and 3e38 in single, and if
+        all of a row are, its importance is NaN.
     Raises: ValueError for tau or eps outside its range, N < 2 or two shapes that differ.
     """
     require_temperature("infonce: tau", tau)

@@ -21,11 +21,13 @@ NORMS = ("mean", "unit", "none")
 def normalised(first: Tensor, second: Tensor, strangers: Strangers, norm: str) -> tuple[Tensor, Tensor, Strangers]:
     """Outputs with E‖f‖² = 1 over the positives of each view (mean), of length 1 (unit), or as they are (none).
 
-    Where all outputs are 0, as those of a dead network, they stay 0, and no gradient flows back. Half precision becomes
-    single: a small loss is the difference of large numbers.
+    Where all outputs are 0, as those of a dead network, they stay 0, and no gradient flows back; `unit_outputs` says
+    which are too short or too long to be told from 0. Half precision becomes single: a small loss is the difference of
+    large numbers. Raises ValueError for shapes that differ, or another norm.
     """
     if norm not in NORMS:
         raise ValueError(f"norm must be one of {', '.join(NORMS)}, got {norm!r}")
+    _require_shapes(first, second, strangers)
     first, second, strangers = _wide(first), _wide(second), strangers and tuple(map(_wide, strangers))
     if norm == "unit":
         strangers = strangers and tuple(unit_outputs(y)[0] for y in strangers)
@@ -59,6 +61,13 @@ def _scale(y: Tensor) -> Tensor:
 
 def _wide(y: Tensor) -> Tensor:
     return y.to(torch.promote_types(y.dtype, torch.float32))
+
+
+def _require_shapes(first: Tensor, second: Tensor, strangers: Strangers) -> None:
+    """Raise ValueError unless the views have one shape, and strangers theirs but for their number."""
+    shapes = [tuple(y.shape) for y in (first, second, *(strangers or ()))]
+    if len(set(shapes[:2])) > 1 or any((s[:-2], s[-1]) != (shapes[0][:-2], shapes[0][-1]) for s in shapes):
+        raise ValueError(f"outputs must be [run, n, z] in both views, strangers [run, l, z], got {shapes}")
 
 
 def _require_others(loss: str, pairs: int, strangers: Strangers) -> None:
@@ -239,6 +248,7 @@ class Bilinear:
     negatives: bool = True
 
     def __call__(self, first: Tensor, second: Tensor, strangers: Strangers = None) -> Tensor:
+        _require_shapes(first, second, strangers)
         if not self.negatives:
             return -(first * second).sum((-2, -1))
         _require_others("Bilinear", first.shape[-2], strangers)
