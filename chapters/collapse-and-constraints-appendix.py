@@ -1490,7 +1490,7 @@ for slope, label in ((-1.5, "−3/2"), (-1, "−1"), (-0.5, "−1/2")):
     axes[0].annotate(label, (w_guide[1], 0.3 * (w_guide[1] / w_guide[0]) ** slope))
 axes[0].set(xlabel="width h", ylabel="$\\|u^\\phi-u^I\\|$ at the start")
 axes[1].set(xlabel="width h", ylabel="the same over $\\|u^I\\|$")
-axes[1].legend()
+axes[1].legend(loc="center left", bbox_to_anchor=(1, 0.5))
 fig.tight_layout()
 glue.figure(fig, "cc-plot-thm-1")
 
