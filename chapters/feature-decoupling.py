@@ -679,10 +679,9 @@ for look, fill, runs in arms:
         ax.plot(x, shares, color=look["color"], ls=look["linestyle"], lw=1)
         dot = {"ms": 9, "fillstyle": fill, "zorder": 4, "color": look["color"]}
         ax.plot(x[-1], shares[-1], mark, **dot)
-        place, above = (x[-1], float(shares[-1])), runs is masked and k % 2 == 0
-        ax.annotate(
-            f"{d1}", place, (7, 7 if above else -15), textcoords="offset points"
-        )
+        beside = ((7, 7), (7, -15), (-20, -17))[k] if runs is masked else (7, -15)
+        place = x[-1], float(shares[-1])
+        ax.annotate(f"{d1}", place, beside, textcoords="offset points")
         if runs is masked:
             size = max(1, batch * d1 // dim)
             line = share_with_batch_noise(
@@ -1726,7 +1725,8 @@ for name, (high, low) in zip(ways, axes.T, strict=True):
         high.text(0.97, 0.04 + 0.1 * k, note, **place)
     high.set(ylim=(0, 1.03), xscale="log", xlim=(10, None))
     high.set_title(name, weight="normal", size=10)
-    low.set(yscale="log", ylim=(1, None), xlabel="step")
+    low.set(yscale="log", xlabel="step")
+axes[1, 0].set_ylim(1)  # with all drawn: a limit ends the choice of the other
 axes[0, 0].set_ylabel("share in span$(M)$")
 axes[1, 0].set_ylabel("squared length")
 for y, name, ink in ((0.12, "signal", BLUE), (0.02, "noise", VERMILION)):
