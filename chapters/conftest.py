@@ -12,7 +12,7 @@ from clbook.claims.claim_table import Claims
 from clbook.commands.verify import may_open
 from clbook.common.sources import ChapterFiles
 
-CARD = re.compile(r"(\S+): (.+)\n<<")
+CARD = re.compile(r"(\S+): (.+)\n<<")  # its plain text begins so
 
 
 def pytest_itemcollected(item):
@@ -27,32 +27,20 @@ def compare_outputs(
 ) -> bool:
     """nbval's comparison of a cell's outputs, in which a card that may open stands for the stored one."""
     if len(now) == len(stored):
-        rows = Claims.load(
-            ChapterFiles.find_notebooks(notebook.stem, notebook.parents[1]).claims
-        ).rows
-        stored = [
-            new if _may_differ(rows, old, new) else old
-            for old, new in zip(stored, now, strict=True)
-        ]
+        pairs = zip(stored, now, strict=True)
+        stored = [new if _opened(notebook, old, new) else old for old, new in pairs]
     return as_nbval(now, stored)
 
 
-def _may_differ(rows, old: dict, new: dict) -> bool:
-    cards = [
-        CARD.match(output.get("data", {}).get("text/plain", ""))
-        for output in (old, new)
-    ]
-    if not all(cards):
+def _opened(notebook: Path, *outputs: dict) -> bool:
+    """Whether the stored output and the present one are cards of a claim whose verdict rounding has opened."""
+    texts = (output.get("data", {}).get("text/plain", "") for output in outputs)
+    before, now = (CARD.match(text) for text in texts)
+    if not (before and now) or before[1] != now[1] or before[2] == now[2]:
         return False
-    (claim, before), (same, verdict) = (card.groups() for card in cards)
-    opened = (
-        claim == same in rows
-        and before != verdict
-        and may_open(rows[claim], before, verdict)
-    )
+    files = ChapterFiles.find_notebooks(notebook.stem, notebook.parents[1])
+    opened = may_open(Claims.load(files.claims).rows[now[1]], before[2], now[2])
     if opened:
-        warnings.warn(
-            f"{claim}: stored is {before}, here {verdict} (allowed, seeds decide it)",
-            stacklevel=2,
-        )
+        said = f"stored is {before[2]}, here {now[2]} (allowed, seeds decide it)"
+        warnings.warn(f"{now[1]}: {said}", stacklevel=2)
     return opened

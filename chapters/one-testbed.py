@@ -762,7 +762,7 @@ glue.figure(fig, "ot-plot-coupled")
 # :alt: Left, the private share of the outputs in four worlds: high with coupled views and before training, lower with views apart, by a factor of about ten in sparse codes and of hundreds or more elsewhere. Right, the distance of the signal-to-noise ratio from the law in six cells: trained networks lie left of a dotted line, the control far right of it.
 # :name: ot-fig-coupled
 #
-# Left: private share of the outputs' variance with coupled views (blue), with views apart (orange; in sparse codes masks) and before training (grey), $\tau^2=1$. Right: how far shared over private variance is from $\sum_j\rho_j/(D-\sum_j\rho_j)$, ($\rho_j$ of views apart, $D$ the rank of $x$), with coupled views (blue), and with views apart (grey). Look at the pairs on the right: with noise three times as strong the law holds as well. <a href="#vessel:tau=1&private=6&coupled=1"></a>
+# Left: private share of the outputs' variance with coupled views (blue), with views apart (orange; in sparse codes masks) and before training (grey), $\tau^2=1$. Right: how far shared over private variance is from $\sum_j\rho_j/(D-\sum_j\rho_j)$ ($\rho_j$ of views apart, $D$ the rank of $x$), with coupled views (blue), and with views apart (grey). Look at the pairs on the right: with noise three times as strong the law holds as well. <a href="#vessel:tau=1&private=6&coupled=1"></a>
 # ```
 
 # %% [markdown]

@@ -299,7 +299,7 @@ def _columns(found: dict) -> tuple[dict[int, set[int]], list[str]]:
     categories, columns = sorted((_id(c["id"]), _text(c["name"])) for c in found["categories"]), {}
     if not categories:
         raise ValueError("categories must hold one or more, got none")
-    for what, keys in zip(("category id", "category name"), zip(*categories, strict=True), strict=False):
+    for what, keys in zip(("category id", "category name"), zip(*categories, strict=True), strict=True):
         _once(what, list(keys))
     position = {key: at for at, (key, _) in enumerate(categories)}
     for image, category in _list(found["annotations"]):

@@ -66,7 +66,7 @@ def _wide(y: Tensor) -> Tensor:
 def _require_shapes(first: Tensor, second: Tensor, strangers: Strangers) -> None:
     """Raise ValueError unless the views have one shape, and strangers theirs but for their number."""
     shapes = [tuple(y.shape) for y in (first, second, *(strangers or ()))]
-    if len(set(shapes[:2])) > 1 or any((s[:-2], s[-1]) != (shapes[0][:-2], shapes[0][-1]) for s in shapes):
+    if shapes[0] != shapes[1] or len({(shape[:-2], shape[-1]) for shape in shapes}) > 1:
         raise ValueError(f"outputs must be [run, n, z] in both views, strangers [run, l, z], got {shapes}")
 
 
